@@ -1,0 +1,36 @@
+# Everything runs in .venv, which these targets make: Python 3.11 and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+RUN := PYTHONHASHSEED=0 $(BIN)/python
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/ready
+	$(RUN) examples/demo.py
+
+test: .venv/ready-test
+	$(RUN) -m pytest -q
+
+lint: .venv/ready-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/ready-bench
+	$(RUN) -m benchmarks
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "locallinear needs Python 3.11 or later; set PYTHON=")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+.venv/ready: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
+	touch $@
+
+.venv/ready-%: pyproject.toml .venv/ready
+	$(BIN)/python -m pip install --quiet --group $*
+	touch $@

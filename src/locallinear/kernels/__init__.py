@@ -1,0 +1,1 @@
+"""Pure functions on arrays: no validation, no randomness, no input or output."""
