@@ -164,7 +164,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
                 Y,
                 w_train,
                 X[test],
-                space[0],
+                space,
                 grid,
                 seed,
                 self.n_jobs,

@@ -54,10 +54,11 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Feature space of distances and models: mean 0 and variance 1 a feature, each feature's
         distribution made uniform (and continued linearly outside the data), or the raw features,
         which is the paper's algorithm.
-    neighborhood : {"euclidean"}, default="euclidean"
-        How near is measured in that space.
+    neighborhood : {"euclidean", "learned"}, default="euclidean"
+        How near is measured in that space: with all features alike, or with each weighted by how
+        much the target moves with it.
     metric_iterations : int, default=4
-        Rounds of learning where the neighbourhood is learned.
+        Rounds of learning with neighborhood "learned".
     assignment_neighbors : int, default=1
         Nearest samples whose error decides a sample's anchor. 1 is the sample's own error, as in
         the paper; more gives smoother clusters.
@@ -74,6 +75,9 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Their models, as `local_models` gives the samples' own.
     labels_ : array (n,)
         Each sample's anchor.
+    feature_weights_ : array (d,)
+        With neighborhood "learned": how much each feature, in standard deviations, counts in
+        distances; they sum to one.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 

@@ -39,6 +39,9 @@ class LocalExplanation:
         Their weights, which sum to one.
     neighbor_labels : array (q, K)
         Their anchors.
+    feature_weights : array (d,) or None
+        How much each feature, in standard deviations, counts in deciding who is near; they sum
+        to one. None where all count alike.
     feature_names, target_names : lists of str
     """
 
@@ -51,6 +54,7 @@ class LocalExplanation:
     neighbors: NDArray[np.intp]
     neighbor_weights: Array
     neighbor_labels: NDArray[np.intp]
+    feature_weights: Array | None
     feature_names: list[str] = field(repr=False)
     target_names: list[str] = field(repr=False)
 

@@ -17,6 +17,7 @@ from . import _validation as checks
 from ._anchors import fit_anchor_models, rows_of_points, select_points
 from ._chunks import row_chunks
 from ._explanation import LocalExplanation
+from ._metric import learn_metric
 from ._neighborhoods import Neighbors, neighbor_sets
 from ._samples import Samples
 from ._scaling import fit_space, space_from_arrays
@@ -128,7 +129,7 @@ class FALL(BaseEstimator):
         lost = len(numbers) if mask is None else np.count_nonzero(mask[places])
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable - lost)
         self._samples.remove(numbers)
-        self._neighbors.update(self._samples["Z"], self._samples.searchable)
+        self._neighbors.update(self._located, self._samples.searchable)
         self.n_samples_fit_ = len(self._samples)
         return self
 
@@ -150,7 +151,8 @@ class FALL(BaseEstimator):
         check_is_fitted(self)
         places = self._samples.places()
         names = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
-        names += ["classes_", "_models", "_target_names", "_one_target"]
+        names += ["classes_", "_models", "_multipliers", "_target_names", "_one_target"]
+        names += ["feature_weights_"]
         return {
             "attributes": {name: getattr(self, name) for name in names if hasattr(self, name)},
             "space": self._space.arrays(),
@@ -164,7 +166,7 @@ class FALL(BaseEstimator):
             setattr(self, name, value)
         self._space = space_from_arrays(**state["space"])
         self._samples = Samples(columns.pop("searchable", None), **columns)
-        self._neighbors = Neighbors(self._samples["Z"], self._samples.searchable, self.n_jobs)
+        self._neighbors = Neighbors(self._located, self._samples.searchable, self.n_jobs)
         self.n_samples_fit_ = len(self._samples)
 
     def _fit(self, X: Array, Y: Array, sample_weight, graph) -> None:
@@ -174,18 +176,39 @@ class FALL(BaseEstimator):
         if graph is not None:
             graph = checks.check_graph(graph, len(X))
         self._space = fit_space(self.scaling, X, weights)
-        columns = {"Z": self._space.transform(X), "residuals": np.empty_like(Y)}
+        Z = self._space.transform(X)
+        self._learn_metric(Z, Y, weights)
+        columns = {"Z": Z, "residuals": np.empty_like(Y)}
         columns["labels"] = np.empty(len(X), dtype=np.int32)
         if weights is not None:
             columns["weights"] = weights
+        if self._multipliers is not None:
+            columns["points"] = self._points(Z)
         samples = Samples(searchable, **columns)
         checks.check_enough_samples(self.n_neighbors, samples.n_searchable)
         self._samples = samples
         self.n_samples_fit_ = len(X)
-        self._neighbors = Neighbors(samples["Z"], searchable, self.n_jobs)
+        self._neighbors = Neighbors(self._located, searchable, self.n_jobs)
         self._neighbors.build()
         self._fit_anchors(Y, graph)
         self._assign_samples(samples.places(), Y)
+
+    def _learn_metric(self, Z: Array, Y: Array, weights: Array | None) -> None:
+        """What distances multiply the features with; None for nothing."""
+        self._multipliers = None
+        if self.neighborhood == "learned":
+            history, scale = learn_metric(Z, Y, weights, self.metric_iterations)
+            self.feature_weights_ = history[-1] / history[-1].sum()
+            self._multipliers = history[-1] / scale
+
+    def _points(self, Z: Array) -> Array:
+        """Where inputs Z are for the neighbour search."""
+        return Z if self._multipliers is None else Z * self._multipliers
+
+    @property
+    def _located(self) -> Array:
+        """Where the samples are for the neighbour search."""
+        return self._samples["Z" if self._multipliers is None else "points"]
 
     def _fit_anchors(self, Y: Array, graph) -> None:
         """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood."""
@@ -205,12 +228,12 @@ class FALL(BaseEstimator):
             self.anchor_points_ = checks.check_anchor_points(self.anchor_selection, Z.shape[1])
             points, rows = self._space.transform(self.anchor_points_), None
         if graph is not None:
-            rows = rows_of_points(points, self._neighbors) if rows is None else rows
+            rows = rows_of_points(self._points(points), self._neighbors) if rows is None else rows
             near, padding = neighbor_sets(graph, rows, samples.searchable)
             reach = np.inf
         else:
             n_near = min(self.n_anchor_neighbors, samples.n_searchable)
-            near, padding = self._neighbors.query(points, n_near)[1], None
+            near, padding = self._neighbors.query(self._points(points), n_near)[1], None
             reach = self.n_anchor_neighbors
         penalty = self.anchor_alpha, self.anchor_l1_ratio
         self._models = fit_anchor_models(
@@ -229,7 +252,7 @@ class FALL(BaseEstimator):
             if n_near == 1:
                 errors = local_models.squared_errors(residuals)
             else:
-                near = self._neighbors.query(Z[here], n_near)[1]
+                near = self._neighbors.query(self._located[here], n_near)[1]
                 errors = self._mean_errors(near, self._targets(near, places, Y))
             labels = local_models.best_anchors(errors, y)
             samples["labels"][here] = labels
@@ -264,14 +287,17 @@ class FALL(BaseEstimator):
         """Add samples: only they are assigned, the anchors and all others stay."""
         weights = checks.check_sample_weights(sample_weight, len(X))
         samples = self._samples
-        new = {"Z": self._space.transform(X), "residuals": Y, "labels": np.zeros(len(X))}
+        Z = self._space.transform(X)
+        new = {"Z": Z, "residuals": Y, "labels": np.zeros(len(X))}
+        if self._multipliers is not None:
+            new["points"] = self._points(Z)
         if weights is not None and "weights" not in samples:
             samples.add_column("weights", 1.0)
         if "weights" in samples:
             new["weights"] = weights = np.ones(len(X)) if weights is None else weights
         searchable = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         places = samples.append(searchable, **new)
-        self._neighbors.update(samples["Z"], samples.searchable)
+        self._neighbors.update(self._located, samples.searchable)
         self._assign_samples(places, Y)
         self.n_samples_fit_ = len(samples)
 
@@ -286,7 +312,7 @@ class FALL(BaseEstimator):
             errors = local_models.squared_errors(residuals)
             if n_near > 1:
                 # A stored sample at the same place is this one; otherwise it is one of the near.
-                distances, near = self._neighbors.query(Z[chunk], n_near)
+                distances, near = self._neighbors.query(self._points(Z[chunk]), n_near)
                 stored = distances[:, 0] == 0
                 rest = self._mean_errors(near[:, :-1], self._targets(near[:, :-1], nothing, Y))
                 whole = self._mean_errors(near, self._targets(near, nothing, Y))
@@ -345,13 +371,14 @@ class FALL(BaseEstimator):
             neighbors=samples.numbers(near),
             neighbor_weights=shares,
             neighbor_labels=samples["labels"][near].astype(np.intp),
+            feature_weights=getattr(self, "feature_weights_", None),
             feature_names=self._feature_names(),
             target_names=list(self._target_names),
         )
 
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
-        distances, near = self._neighbors.query(Z, self.n_neighbors)
+        distances, near = self._neighbors.query(self._points(Z), self.n_neighbors)
         shares = combine.distance_weights(distances, self.weights)
         if callable(self.weights):
             shares = checks.check_neighbor_weights(shares, distances.shape)

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from ._anchors import select_points
 from ._chunks import row_chunks
+from ._metric import learn_metric
 from ._neighborhoods import Neighbors
 from ._scaling import fit_space
 from ._validation import check_anchor_models, check_anchor_points, check_neighbor_weights
@@ -39,23 +40,29 @@ class Fold:
     ----------
     X, Y, weights : training inputs (n, d), numeric targets (n, m), sample weights or None
     queries : (q, d) inputs of the samples to predict
-    scaling : the feature space
+    space : scaling, neighborhood and metric_iterations
     grid : all values of all parameters
     seed : random_state of the estimators
     """
 
-    def __init__(self, X, Y, weights, queries, scaling, grid: dict[str, list], seed: int, n_jobs):
+    def __init__(self, X, Y, weights, queries, space, grid: dict[str, list], seed: int, n_jobs):
         searchable = None if weights is None or weights.all() else weights > 0
+        scaling, neighborhood, rounds = space
         self.space = fit_space(scaling, X, weights)
         self.Z, self.Y, self.weights = self.space.transform(X), Y, weights
         self.queries = self.space.transform(queries)
-        self.neighbors = Neighbors(self.Z, searchable, n_jobs)
+        self.multipliers = np.ones(X.shape[1])
+        if neighborhood == "learned":
+            history, scale = learn_metric(self.Z, Y, weights, rounds)
+            self.multipliers = history[-1] / scale
+        self.points = self.Z if neighborhood == "euclidean" else self.Z * self.multipliers
+        self.neighbors = Neighbors(self.points, searchable, n_jobs)
         self.n_searchable = len(X) if searchable is None else int(np.count_nonzero(searchable))
         numbers = np.array(grid["n_neighbors"])
         self.possible = numbers <= self.n_searchable
         self.levels = np.unique(numbers[self.possible]).tolist()
         n_near = max(self.levels, default=1)
-        self.distances, self.near = self.neighbors.query(self.queries, n_near)
+        self.distances, self.near = self.neighbors.query(self.queries * self.multipliers, n_near)
         self.floor = local_models.tie_floor(Y)
         self.grid, self.seed = grid, seed
         self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}
@@ -80,7 +87,7 @@ class Fold:
     def sample_neighbors(self) -> Rows:
         """The nearest samples of each sample, itself included, (n, A)."""
         n_near = min(max(self.grid["assignment_neighbors"]), self.n_searchable)
-        return self.neighbors.query(self.Z, n_near)[1]
+        return self.neighbors.query(self.points, n_near)[1]
 
     def assignment_shares(self, n_near: int) -> tuple[Rows, Array]:
         """Whose errors decide a sample's anchor, (n, A), and how much each counts."""
@@ -190,7 +197,7 @@ class AnchorSet:
         self.models = models
         if points is not None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            self.near = fold.neighbors.query(points, n_near)[1]
+            self.near = fold.neighbors.query(points * fold.multipliers, n_near)[1]
 
     def model_path(
         self, n_near: int, alphas: list[float], l1_ratio: float, fit_intercept: bool

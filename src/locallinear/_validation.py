@@ -24,7 +24,7 @@ FALL_PARAMETERS: dict[str, list] = {
     "weights": [StrOptions({"distance", "uniform"}), callable],
     "fit_intercept": ["boolean"],
     "scaling": [None, StrOptions({"standard", "quantile"})],
-    "neighborhood": [StrOptions({"euclidean"})],
+    "neighborhood": [StrOptions({"euclidean", "learned"})],
     "metric_iterations": [_POSITIVE_COUNT],
     "assignment_neighbors": [_POSITIVE_COUNT],
     "n_jobs": [None, Integral],

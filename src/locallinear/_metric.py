@@ -1,0 +1,90 @@
+"""A learned metric: features count in distances as much as the target moves with them.
+
+Between near samples i and j the squared difference of the targets is explained by the squared
+differences of the features,
+
+    (y_i − y_j)² ≈ Σ_f w_f² (x_if − x_jf)² + noise,
+
+by least squares with w_f² ≥ 0, all in standard deviations. A feature that says nothing about the
+target gets no weight, and of several that say the same one is enough. With the weights the
+neighbourhoods change, and with them the pairs, so a few rounds follow, each going half the way
+(in logarithms) to what its pairs say.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from ._anchors import distinct_rows
+from ._neighborhoods import Neighbors
+from .kernels.combine import cut_at
+
+Array = NDArray[np.float64]
+
+# Pairs of this many samples with their nearest are enough, however many samples there are.
+MAX_CENTRES = 2000
+N_NEAR = 21
+# No feature is left out for good: its weight is at least this part of the largest.
+SMALLEST = 0.02
+
+
+def learn_metric(
+    Z: Array, Y: Array, weights: Array | None, rounds: int
+) -> tuple[list[Array], Array]:
+    """Weights (d,) of the features after each round, and the features' standard deviations.
+
+    A weight is for a feature in standard deviations. So they do not depend on the units or
+    origins of Z and Y, nor on the order of the samples.
+    """
+    rows, mass = distinct_rows(Z, weights)
+    stride = -(-len(rows) // MAX_CENTRES)
+    centres, mass = rows[::stride], mass[::stride]
+    v = np.ones(len(Z)) if weights is None else weights
+    searchable = None if weights is None else weights > 0
+    X, scale = _standardised(Z, v)
+    Y, _ = _standardised(Y, v)
+    n_near = min(N_NEAR, int(np.count_nonzero(v)))
+    importance = np.ones(X.shape[1])
+    history = []
+    for _ in range(rounds):
+        points = X * importance
+        near = Neighbors(points, searchable, None).query(points[centres], n_near)[1]
+        shares = mass[:, None] * cut_at(v[near], N_NEAR)
+        found = _pair_weights(X, Y, centres, near, shares)
+        importance = _unit(np.sqrt(importance * found))
+        history.append(importance)
+    return history, scale
+
+
+def _pair_weights(X: Array, Y: Array, centres, near, shares: Array) -> Array:
+    """Weights of the features that explain the differences between samples and their near ones."""
+    d = X.shape[1]
+    differences = np.ones((near.size, d + 1))  # the last column is for the noise
+    np.square(X[near] - X[centres, None], out=differences[:, :d].reshape(*near.shape, d))
+    target = np.square(Y[near] - Y[centres, None]).sum(axis=2).ravel()
+    scale = np.sqrt(np.mean(differences**2, axis=0))
+    scale[scale == 0] = 1.0
+    differences /= scale
+    weighted = differences.T * shares.ravel()
+    # Least squares through the normal equations: a (d + 1)² problem however many pairs there are.
+    gram = weighted @ differences
+    factor = np.linalg.cholesky(gram + 1e-9 * np.trace(gram) * np.eye(d + 1))
+    squares = nnls(factor.T, np.linalg.solve(factor, weighted @ target))[0][:d] / scale[:d]
+    if not squares.any():
+        return np.ones(d)
+    found = np.sqrt(squares)
+    return _unit(np.maximum(found, SMALLEST * found.max()))
+
+
+def _unit(weights: Array) -> Array:
+    """Weights whose mean square is one, so that distances keep their scale."""
+    return weights / np.sqrt(np.mean(weights**2))
+
+
+def _standardised(X: Array, weights: Array) -> tuple[Array, Array]:
+    """X with mean 0 and variance 1, and the standard deviations; constant columns become 0."""
+    X = X - X[0]
+    X -= np.average(X, axis=0, weights=weights)
+    scale = np.sqrt(np.average(X**2, axis=0, weights=weights))
+    scale[scale == 0] = 1.0
+    return X / scale, scale
