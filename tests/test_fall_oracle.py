@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ReferenceFALL
 from scipy.sparse import random_array
 
 from locallinear import FALLRegressor
+from reference import ReferenceFALL
 
 PRECISION = 1e-9
 
