@@ -230,13 +230,17 @@ class FALL(BaseEstimator):
                 errors = local_models.squared_errors(residuals)
             else:
                 near = self._neighbors.query(Z[here], n_near)[1]
-                errors = self._mean_errors(near, self._targets(near, places, Y))
+                targets = self._targets(near, places, Y)
+                errors = self._near_errors(near, targets, self.assignment_neighbors)
             labels = errors.argmin(axis=1)
             samples["labels"][here] = labels
             samples["residuals"][here] = local_models.own_residuals(residuals, labels)
 
-    def _mean_errors(self, near: Rows, Y: Array) -> Array:
-        """Squared errors of all anchors, summed over the samples near each of c, (c, k)."""
+    def _near_errors(self, near: Rows, Y: Array, total: int) -> Array:
+        """Squared errors of all anchors, summed over the samples near each of c, (c, k).
+
+        Y (c, A, m) are their targets, and `total` bounds the sum of their weights.
+        """
         c, A = near.shape
         Z = self._samples["Z"][near.ravel()]
         errors = local_models.squared_errors(
@@ -244,7 +248,7 @@ class FALL(BaseEstimator):
         ).reshape(c, A, -1)
         if "weights" not in self._samples:
             return errors.sum(axis=1)
-        shares = combine.cut_at(self._samples["weights"][near], self.assignment_neighbors)
+        shares = combine.cut_at(self._samples["weights"][near], total)
         return np.einsum("ca,cak->ck", shares, errors)
 
     def _targets(self, rows: Rows, new: Rows, Y: Array) -> Array:
@@ -278,19 +282,22 @@ class FALL(BaseEstimator):
     def _assign_labelled(self, X: Array, Y: Array) -> Rows:
         """The best anchor of samples that are not stored."""
         Z = self._space.transform(X)
-        n_near = min(self.assignment_neighbors, self._samples.n_searchable)
+        n_others = self.assignment_neighbors - 1
+        n_near = min(n_others + 1, self._samples.n_searchable)
         labels = np.empty(len(Z), dtype=np.intp)
         nothing = np.array([len(self._samples["Z"])])
         for chunk in row_chunks(len(Z), n_near * (len(self._models) * 2 + Z.shape[1]) * 8):
             residuals = local_models.anchor_residuals(Z[chunk], Y[chunk], self._models)
             errors = local_models.squared_errors(residuals)
-            if n_near > 1:
+            if n_others:
                 # A stored sample at the same place is this one; otherwise it is one of the near.
                 distances, near = self._neighbors.query(Z[chunk], n_near)
                 stored = distances[:, 0] == 0
-                rest = self._mean_errors(near[:, :-1], self._targets(near[:, :-1], nothing, Y))
-                whole = self._mean_errors(near, self._targets(near, nothing, Y))
-                errors = np.where(stored[:, None], whole, errors + rest)
+                targets = self._targets(near, nothing, Y)
+                whole = self._near_errors(near, targets, n_others + 1)
+                others = np.s_[:, :n_others]
+                errors += self._near_errors(near[others], targets[others], n_others)
+                errors = np.where(stored[:, None], whole, errors)
             labels[chunk] = errors.argmin(axis=1)
         return labels
 
