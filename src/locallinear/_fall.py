@@ -184,10 +184,10 @@ class FALL(BaseEstimator):
         self.n_samples_fit_ = len(X)
         self._neighbors = Neighbors(samples["Z"], searchable, self.n_jobs)
         self._neighbors.build()
-        self._fit_anchors(Y, graph)
+        self._fit_anchors(X, Y, graph)
         self._assign_samples(samples.places(), Y)
 
-    def _fit_anchors(self, Y: Array, graph) -> None:
+    def _fit_anchors(self, X: Array, Y: Array, graph) -> None:
         """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood."""
         Z, samples = self._samples["Z"], self._samples
         weights = samples.get("weights")
@@ -200,7 +200,7 @@ class FALL(BaseEstimator):
         if isinstance(self.anchor_selection, str):
             rng = check_random_state(self.random_state)
             points, rows = select_points(self.anchor_selection, self.n_anchors, Z, weights, rng)
-            self.anchor_points_ = self._space.inverse(points)
+            self.anchor_points_ = self._space.inverse(points) if rows is None else X[rows]
         else:
             self.anchor_points_ = checks.check_anchor_points(self.anchor_selection, Z.shape[1])
             points, rows = self._space.transform(self.anchor_points_), None
