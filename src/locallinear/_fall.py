@@ -71,6 +71,9 @@ class FALL(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_samples")
+
     @property
     def labels_(self) -> Rows:
         """The anchor of each sample, (n,)."""
@@ -184,8 +187,12 @@ class FALL(BaseEstimator):
         self.n_samples_fit_ = len(X)
         self._neighbors = Neighbors(samples["Z"], searchable, self.n_jobs)
         self._neighbors.build()
-        self._fit_anchors(X, Y, graph)
-        self._assign_samples(samples.places(), Y)
+        try:
+            self._fit_anchors(X, Y, graph)
+            self._assign_samples(samples.places(), Y)
+        except BaseException:
+            del self._samples  # half a model is none
+            raise
 
     def _fit_anchors(self, X: Array, Y: Array, graph) -> None:
         """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood."""
