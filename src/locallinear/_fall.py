@@ -71,6 +71,15 @@ class FALL(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def __getstate__(self):
+        # The neighbours refer to the samples' memory: copied with them, it would come twice.
+        return {name: v for name, v in super().__getstate__().items() if name != "_neighbors"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "_samples"):
+            self._neighbors = Neighbors(self._samples["Z"], self._samples.searchable, self.n_jobs)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_samples")
 
