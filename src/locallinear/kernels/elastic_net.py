@@ -5,8 +5,9 @@
 Coordinate descent finds the signs of the solution quickly and its digits slowly. Given the
 signs, the solution is one linear system; if it keeps the signs and no zero coefficient wants to
 move, it is the optimum. Where G is singular on the support (a lasso with collinear features),
-coordinate descent goes on to its own end from a start that is always zero, so that the solution,
-although not unique, is always the same.
+the objective is linear along a direction, which is followed downhill until a coefficient is
+zero. A lasso always starts at zero, so that the solution, where it is not unique, is always the
+same.
 """
 
 import numpy as np
@@ -108,19 +109,12 @@ def _solve_support(G, c, l1, l2, w, slack):
     d = w.size
     support = np.flatnonzero(w)
     while support.size > 0:
-        solution = _solve_spd(G, c, l1, l2, w, support)
-        if solution.size == 0:
-            return False
-        step, leaving = 1.0, -1
-        for a in range(support.size):
-            j = support[a]
-            if solution[a] * w[j] <= 0.0:
-                t = w[j] / (w[j] - solution[a])
-                if t < step:
-                    step, leaving = t, j
-        for a in range(support.size):
-            j = support[a]
-            w[j] += step * (solution[a] - w[j]) if leaving >= 0 else solution[a] - w[j]
+        move, flat = _move(G, c, l1, l2, w, support)
+        step, leaving = _room(w, support, move, np.inf if flat else 1.0)
+        if flat and leaving < 0:
+            move = -move
+            step, leaving = _room(w, support, move, np.inf)
+        w[support] += step * move
         if leaving < 0:
             break
         w[leaving] = 0.0
@@ -136,30 +130,54 @@ def _solve_support(G, c, l1, l2, w, slack):
 
 
 @njit(cache=True, nogil=True)
-def _solve_spd(G, c, l1, l2, w, support):
-    """(G + l2 I) u = c − l1 sign(w) on the support by Cholesky; empty if it is singular."""
+def _room(w, support, move, step):
+    """How much of a move, up to `step` times it, keeps the signs, and who reaches zero first."""
+    leaving = -1
+    for a in range(support.size):
+        j = support[a]
+        if move[a] * w[j] < 0.0 and -w[j] / move[a] < step:
+            step, leaving = -w[j] / move[a], j
+    return step, leaving
+
+
+@njit(cache=True, nogil=True)
+def _move(G, c, l1, l2, w, support):
+    """From w to the solution of (G + l2 I) u = c − l1 sign(w) on the support, by Cholesky.
+
+    Where the matrix is singular: downhill along a vector of its kernel, and True.
+    """
     size = support.size
     L = np.empty((size, size))
-    u = np.empty(size)
+    b = np.empty(size)
     for a in range(size):
-        for b in range(a + 1):
-            L[a, b] = G[support[a], support[b]]
+        for e in range(a + 1):
+            L[a, e] = G[support[a], support[e]]
         L[a, a] += l2
+        b[a] = c[support[a]] - l1 * np.sign(w[support[a]])
     for a in range(size):
-        for b in range(a):
-            L[a, b] /= L[b, b]
-            for e in range(b + 1, a + 1):
-                L[a, e] -= L[a, b] * (L[e, b] if e < a else L[a, b])
+        for e in range(a):
+            L[a, e] /= L[e, e]
+            for f in range(e + 1, a + 1):
+                L[a, f] -= L[a, e] * (L[f, e] if f < a else L[a, e])
         if L[a, a] <= SINGULAR * (G[support[a], support[a]] + l2):
-            return np.empty(0)
+            z = np.zeros(size)
+            z[:a], z[a] = -L[a, :a], 1.0
+            _solve_transposed(L, z, a)
+            return (z if b @ z >= 0.0 else -z), True
         L[a, a] = np.sqrt(L[a, a])
+    u = b
     for a in range(size):
-        u[a] = c[support[a]] - l1 * np.sign(w[support[a]])
-        for b in range(a):
-            u[a] -= L[a, b] * u[b]
+        for e in range(a):
+            u[a] -= L[a, e] * u[e]
         u[a] /= L[a, a]
+    _solve_transposed(L, u, size)
+    return u - w[support], False
+
+
+@njit(cache=True, nogil=True)
+def _solve_transposed(L, u, size):
+    """Solve with the transpose of the leading block of L, in place."""
     for a in range(size - 1, -1, -1):
-        for b in range(a + 1, size):
-            u[a] -= L[b, a] * u[b]
+        for e in range(a + 1, size):
+            u[a] -= L[e, a] * u[e]
         u[a] /= L[a, a]
-    return u
