@@ -103,8 +103,10 @@ def averaged_models(
 def nearest_probabilities(scores: Array) -> Array:
     """Each row's nearest point of the probability simplex, which keeps the order of classes.
 
-    The projection is max(score − t, 0) with the t that makes the row sum to one.
+    The projection is max(score − t, 0) with the t that makes the row sum to one. A shift of all
+    scores does not change it, and relative to the largest one they keep their precision.
     """
+    scores = scores - scores.max(axis=1, keepdims=True)
     ordered = -np.sort(-scores, axis=1)
     excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
     n_positive = np.count_nonzero(ordered > excess, axis=1)
