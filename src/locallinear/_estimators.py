@@ -151,6 +151,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         -------
         LocalExplanation
         """
+        check_is_fitted(self)
         return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
 
     def assign(self, X, y) -> NDArray[np.intp]:
