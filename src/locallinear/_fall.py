@@ -25,6 +25,10 @@ from .kernels import combine, local_models
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+# What a file holds of a fitted model beside its samples and its feature space.
+FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
+FITTED += ["classes_", "_models", "_target_names", "_one_target"]
+
 
 class FALL(BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
@@ -161,19 +165,19 @@ class FALL(BaseEstimator):
         """What a file has to hold of the fitted model, as plain values and arrays."""
         check_is_fitted(self)
         places = self._samples.places()
-        names = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
-        names += ["classes_", "_models", "_target_names", "_one_target"]
         return {
-            "attributes": {name: getattr(self, name) for name in names if hasattr(self, name)},
+            "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
             "space": self._space.arrays(),
             "samples": {name: self._samples[name][places] for name in self._samples},
         }
 
     def _set_state(self, state: dict) -> None:
         """Become the fitted model that `_get_state` described."""
-        columns = state["samples"]
-        for name, value in state["attributes"].items():
-            setattr(self, name, value)
+        columns, attributes = state["samples"], state["attributes"]
+        checks.check_stored_shapes(columns, attributes, state["space"])
+        for name in FITTED:
+            if name in attributes:
+                setattr(self, name, attributes[name])
         self._space = space_from_arrays(**state["space"])
         self._samples = Samples(columns.pop("searchable", None), **columns)
         self._neighbors = Neighbors(self._samples["Z"], self._samples.searchable, self.n_jobs)

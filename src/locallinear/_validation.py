@@ -140,3 +140,21 @@ def check_neighbor_weights(weights, shape: tuple[int, int]) -> Array:
             f"{weights[~np.isfinite(weights) | (weights < 0)][0]}"
         )
     return weights
+
+
+def check_stored_shapes(
+    columns: dict[str, NDArray], attributes: dict, space: dict[str, NDArray]
+) -> None:
+    """Refuse arrays from a file that cannot be parts of one model."""
+    (n, d), (k, rows, m) = columns["Z"].shape, attributes["_models"].shape
+    vectors = [columns[name] for name in ("labels", "weights", "searchable") if name in columns]
+    features = space["sizes"] if "sizes" in space else space["shift"]
+    fits = (
+        (rows, attributes["n_features_in_"], len(features)) == (d + 1, d, d)
+        and columns["residuals"].shape == (n, m)
+        and len(attributes["_target_names"]) == m
+        and all(vector.shape == (n,) for vector in vectors)
+        and bool(np.isin(columns["labels"], np.arange(k)).all())
+    )
+    if not fits:
+        raise ValueError("its arrays do not fit each other")
