@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from locallinear import FALLClassifier
+
 # Derandomised: a red test is red again on the next run and on every machine.
 settings.register_profile(
     "suite", max_examples=50, deadline=None, derandomize=True, print_blob=False
@@ -23,3 +25,18 @@ def make_problem():
         return X, (Y[:, 0] if m == 1 else Y), Q
 
     return make
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a model may be saved."""
+    return tmp_path / "one.model"
+
+
+@pytest.fixture
+def saved(path, make_problem):
+    """A small model in a file."""
+    X, y, _ = make_problem(n=12, d=2)
+    labels = np.where(y > 0, "up", "down")
+    FALLClassifier(3, n_neighbors=2, random_state=0).fit(X, labels).save(path)
+    return path
