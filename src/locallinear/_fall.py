@@ -348,15 +348,18 @@ class FALL(BaseEstimator):
         Z = self._space.transform(X)
         shares, near = self._shares(Z)
         samples = self._samples
-        parts = combine.averaged_models(
-            samples["Z"][near],
-            samples["residuals"][near],
-            samples["labels"][near],
-            shares,
-            self._models,
-            self.alpha,
-            float(self.fit_intercept),
-        )
+        parts = np.empty((2, len(Z), Z.shape[1] + 1, self._models.shape[2]))
+        for chunk in row_chunks(len(Z), near.shape[1] * (parts[0, 0].size + Z.shape[1]) * 8):
+            rows = near[chunk]
+            parts[:, chunk] = combine.averaged_models(
+                samples["Z"][rows],
+                samples["residuals"][rows],
+                samples["labels"][rows],
+                shares[chunk],
+                self._models,
+                self.alpha,
+                float(self.fit_intercept),
+            )
         anchor_part, correction = (self._space.models_to_units(part) for part in parts)
         models = anchor_part + correction
         coef, intercept = models[:, :-1], models[:, -1]
