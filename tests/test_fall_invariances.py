@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 
+from archives import peak_of
 from locallinear import FALLRegressor, _chunks
 
 SCALINGS = [None, "standard", "quantile"]
@@ -156,6 +157,23 @@ def test_chunking_does_not_matter(monkeypatch, assignment_neighbors, l1_ratio):
     assert_allclose(predicted, whole.predict(Q), rtol=1e-12, atol=1e-12)
     assert_allclose(told.coef, whole.explain(Q).coef, rtol=1e-12, atol=1e-12)
     assert_array_equal(assigned, whole.assign(X, y))
+
+
+def test_explaining_and_predicting_take_memory_in_proportion_to_what_they_return():
+    X, y, Q, *_ = smooth(0, n=1500, d=20, q=1500)
+    model = regressor(n_neighbors=100).fit(X, y)
+    model.predict(Q[:1])
+    returned = 5 * Q.nbytes  # coefficients, contributions, and the parts of the model
+    neighbours = 100 * len(Q) * 8  # distances, rows, weights, labels
+    assert peak_of(model.explain, Q) < 3 * returned + 8 * neighbours + 8 * 2**20
+    assert peak_of(model.predict, Q) < 2 * Q.nbytes + 8 * neighbours + 8 * 2**20
+
+
+@pytest.mark.parametrize("assignment_neighbors", [1, 5])
+def test_fitting_never_holds_the_errors_of_all_samples_and_anchors(assignment_neighbors):
+    X, y, *_ = smooth(0, n=20_000, d=4)
+    model = regressor(n_anchors=400, assignment_neighbors=assignment_neighbors)
+    assert peak_of(model.fit, X, y) < 10 * X.nbytes + 12 * 2**20 < 8 * len(X) * 400
 
 
 @pytest.mark.parametrize("d", [2, 30])
