@@ -136,14 +136,14 @@ def follow_ties(oracle, labels):
     return oracle.make_models(labels)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(problems())
 def test_anchor_models_equal_the_reference(problem):
     model, oracle = problem.fit()
     assert_equal(model.anchor_models_, in_units(oracle, oracle.anchors))
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(problems())
 def test_labels_and_local_models_equal_the_reference(problem):
     model, oracle = problem.fit()
@@ -151,7 +151,7 @@ def test_labels_and_local_models_equal_the_reference(problem):
     assert_equal(model.local_models(), in_units(oracle, oracle.models))
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(problems())
 def test_predictions_equal_the_reference(problem):
     model, oracle = problem.fit()
@@ -162,7 +162,7 @@ def test_predictions_equal_the_reference(problem):
     assert_equal(model.predict(problem.queries), expected)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(problems())
 def test_explanations_equal_the_reference(problem):
     model, oracle = problem.fit()
