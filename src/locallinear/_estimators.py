@@ -155,6 +155,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         -------
         LocalExplanation
         """
+        check_is_fitted(self)
         return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
 
     def assign(self, X, y) -> NDArray[np.intp]:
@@ -281,7 +282,7 @@ class FALLClassifier(ClassifierMixin, FALL):
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
             raise ValueError(
-                f"y has the class {y[unknown][0]!r}, which the model was not fitted with "
-                f"({list(self.classes_)}); name all classes in the first call of partial_fit"
+                f"y has the class {y[unknown].tolist()[0]!r}, which the model was not fitted with "
+                f"({self.classes_.tolist()}); name all classes in the first call of partial_fit"
             )
         return (y[:, None] == self.classes_).astype(np.float64)

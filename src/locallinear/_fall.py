@@ -26,6 +26,11 @@ from .kernels import combine, local_models
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+# What a file holds of a fitted model beside its samples and its feature space.
+FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
+FITTED += ["classes_", "feature_weights_"]
+FITTED += ["_models", "_multipliers", "_target_names", "_one_target"]
+
 
 class FALL(BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
@@ -71,6 +76,18 @@ class FALL(BaseEstimator):
         self.assignment_neighbors = assignment_neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def __getstate__(self):
+        # The neighbours refer to the samples' memory: copied with them, it would come twice.
+        return {name: v for name, v in super().__getstate__().items() if name != "_neighbors"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "_samples"):
+            self._neighbors = Neighbors(self._samples["Z"], self._samples.searchable, self.n_jobs)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_samples")
 
     @property
     def labels_(self) -> Rows:
@@ -150,20 +167,19 @@ class FALL(BaseEstimator):
         """What a file has to hold of the fitted model, as plain values and arrays."""
         check_is_fitted(self)
         places = self._samples.places()
-        names = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
-        names += ["classes_", "_models", "_multipliers", "_target_names", "_one_target"]
-        names += ["feature_weights_"]
         return {
-            "attributes": {name: getattr(self, name) for name in names if hasattr(self, name)},
+            "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
             "space": self._space.arrays(),
             "samples": {name: self._samples[name][places] for name in self._samples},
         }
 
     def _set_state(self, state: dict) -> None:
         """Become the fitted model that `_get_state` described."""
-        columns = state["samples"]
-        for name, value in state["attributes"].items():
-            setattr(self, name, value)
+        columns, attributes = state["samples"], state["attributes"]
+        checks.check_stored_shapes(columns, attributes, state["space"])
+        for name in FITTED:
+            if name in attributes:
+                setattr(self, name, attributes[name])
         self._space = space_from_arrays(**state["space"])
         self._samples = Samples(columns.pop("searchable", None), **columns)
         self._neighbors = Neighbors(self._located, self._samples.searchable, self.n_jobs)
@@ -190,12 +206,17 @@ class FALL(BaseEstimator):
         self.n_samples_fit_ = len(X)
         self._neighbors = Neighbors(self._located, searchable, self.n_jobs)
         self._neighbors.build()
-        self._fit_anchors(Y, graph)
-        self._assign_samples(samples.places(), Y)
+        try:
+            self._fit_anchors(X, Y, graph)
+            self._assign_samples(samples.places(), Y)
+        except BaseException:
+            del self._samples  # half a model is none
+            raise
 
     def _learn_metric(self, Z: Array, Y: Array, weights: Array | None) -> None:
         """What distances multiply the features with; None for nothing."""
         self._multipliers = None
+        self.__dict__.pop("feature_weights_", None)
         if self.neighborhood == "learned":
             history, scale = learn_metric(Z, Y, weights, self.metric_iterations)
             self.feature_weights_ = history[-1] / history[-1].sum()
@@ -210,7 +231,7 @@ class FALL(BaseEstimator):
         """Where the samples are for the neighbour search."""
         return self._samples["Z" if self._multipliers is None else "points"]
 
-    def _fit_anchors(self, Y: Array, graph) -> None:
+    def _fit_anchors(self, X: Array, Y: Array, graph) -> None:
         """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood."""
         Z, samples = self._samples["Z"], self._samples
         weights = samples.get("weights")
@@ -223,7 +244,7 @@ class FALL(BaseEstimator):
         if isinstance(self.anchor_selection, str):
             rng = check_random_state(self.random_state)
             points, rows = select_points(self.anchor_selection, self.n_anchors, Z, weights, rng)
-            self.anchor_points_ = self._space.inverse(points)
+            self.anchor_points_ = self._space.inverse(points) if rows is None else X[rows]
         else:
             self.anchor_points_ = checks.check_anchor_points(self.anchor_selection, Z.shape[1])
             points, rows = self._space.transform(self.anchor_points_), None
@@ -253,13 +274,17 @@ class FALL(BaseEstimator):
                 errors = local_models.squared_errors(residuals)
             else:
                 near = self._neighbors.query(self._located[here], n_near)[1]
-                errors = self._mean_errors(near, self._targets(near, places, Y))
+                targets = self._targets(near, places, Y)
+                errors = self._near_errors(near, targets, self.assignment_neighbors)
             labels = local_models.best_anchors(errors, y)
             samples["labels"][here] = labels
             samples["residuals"][here] = local_models.own_residuals(residuals, labels)
 
-    def _mean_errors(self, near: Rows, Y: Array) -> Array:
-        """Squared errors of all anchors, summed over the samples near each of c, (c, k)."""
+    def _near_errors(self, near: Rows, Y: Array, total: int) -> Array:
+        """Squared errors of all anchors, summed over the samples near each of c, (c, k).
+
+        Y (c, A, m) are their targets, and `total` bounds the sum of their weights.
+        """
         c, A = near.shape
         Z = self._samples["Z"][near.ravel()]
         errors = local_models.squared_errors(
@@ -267,7 +292,7 @@ class FALL(BaseEstimator):
         ).reshape(c, A, -1)
         if "weights" not in self._samples:
             return errors.sum(axis=1)
-        shares = combine.cut_at(self._samples["weights"][near], self.assignment_neighbors)
+        shares = combine.cut_at(self._samples["weights"][near], total)
         return np.einsum("ca,cak->ck", shares, errors)
 
     def _targets(self, rows: Rows, new: Rows, Y: Array) -> Array:
@@ -304,19 +329,22 @@ class FALL(BaseEstimator):
     def _assign_labelled(self, X: Array, Y: Array) -> Rows:
         """The best anchor of samples that are not stored."""
         Z = self._space.transform(X)
-        n_near = min(self.assignment_neighbors, self._samples.n_searchable)
+        n_others = self.assignment_neighbors - 1
+        n_near = min(n_others + 1, self._samples.n_searchable)
         labels = np.empty(len(Z), dtype=np.intp)
         nothing = np.array([len(self._samples["Z"])])
         for chunk in row_chunks(len(Z), n_near * (len(self._models) * 2 + Z.shape[1]) * 8):
             residuals = local_models.anchor_residuals(Z[chunk], Y[chunk], self._models)
             errors = local_models.squared_errors(residuals)
-            if n_near > 1:
+            if n_others:
                 # A stored sample at the same place is this one; otherwise it is one of the near.
                 distances, near = self._neighbors.query(self._points(Z[chunk]), n_near)
                 stored = distances[:, 0] == 0
-                rest = self._mean_errors(near[:, :-1], self._targets(near[:, :-1], nothing, Y))
-                whole = self._mean_errors(near, self._targets(near, nothing, Y))
-                errors = np.where(stored[:, None], whole, errors + rest)
+                targets = self._targets(near, nothing, Y)
+                whole = self._near_errors(near, targets, n_others + 1)
+                others = np.s_[:, :n_others]
+                errors += self._near_errors(near[others], targets[others], n_others)
+                errors = np.where(stored[:, None], whole, errors)
             labels[chunk] = local_models.best_anchors(errors, Y[chunk])
         return labels
 
@@ -347,15 +375,18 @@ class FALL(BaseEstimator):
         Z = self._space.transform(X)
         shares, near = self._shares(Z)
         samples = self._samples
-        parts = combine.averaged_models(
-            samples["Z"][near],
-            samples["residuals"][near],
-            samples["labels"][near],
-            shares,
-            self._models,
-            self.alpha,
-            float(self.fit_intercept),
-        )
+        parts = np.empty((2, len(Z), Z.shape[1] + 1, self._models.shape[2]))
+        for chunk in row_chunks(len(Z), near.shape[1] * (parts[0, 0].size + Z.shape[1]) * 8):
+            rows = near[chunk]
+            parts[:, chunk] = combine.averaged_models(
+                samples["Z"][rows],
+                samples["residuals"][rows],
+                samples["labels"][rows],
+                shares[chunk],
+                self._models,
+                self.alpha,
+                float(self.fit_intercept),
+            )
         anchor_part, correction = (self._space.models_to_units(part) for part in parts)
         models = anchor_part + correction
         coef, intercept = models[:, :-1], models[:, -1]

@@ -90,7 +90,8 @@ class Accuracy:
 
     def add(self, block: slice, predictions: Array) -> None:
         """Take the scores (m, q, C) of the classes for the samples of this block."""
-        best = predictions.round(TIE_DECIMALS, out=predictions).argmax(axis=0)
+        tie = 0.5 * 10.0**-TIE_DECIMALS
+        best = (predictions >= predictions.max(axis=0) - tie).argmax(axis=0)
         hits = self.weights[block] @ (best == self.codes[block, None])
         self.hits = hits if self.hits is None else self.hits + hits
 

@@ -54,9 +54,6 @@ class Neighbors:
         self.n_jobs = n_jobs
         self._parts: list[Tree | Scan] = []
 
-    def __getstate__(self):
-        return {**self.__dict__, "_parts": []}
-
     def update(self, points: Array, searchable: Mask | None) -> None:
         """Take note of appended rows, of removed ones, or of new memory for all of them."""
         moved = not np.may_share_memory(points, self.points)

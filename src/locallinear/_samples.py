@@ -27,6 +27,10 @@ class Samples:
             self._buffers["searchable"] = searchable
             self.n_searchable = int(np.count_nonzero(searchable))
 
+    def __getstate__(self):
+        # Without the memory that is kept ready for more rows.
+        return {**self.__dict__, "_buffers": {name: self[name] for name in self}}
+
     def __len__(self) -> int:
         return self._used if self._live is None else len(self._live)
 

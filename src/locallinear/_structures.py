@@ -127,7 +127,7 @@ def _scan(X: Array, n_neighbors: int, points: Array, centre: Array, norms: Array
     )
     table[square > (square[:, n_neighbors - 1] + slack)[:, None]] = -1
     used = np.count_nonzero(table >= 0, axis=1).max()
-    return table[:, : min(used, MAX_CANDIDATES)]
+    return table[:, : min(used, max(n_neighbors, MAX_CANDIDATES))]
 
 
 def _ranking(points: Array, centre: Array, norms: Array) -> Array:

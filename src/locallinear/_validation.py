@@ -66,19 +66,23 @@ def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
 
 def check_anchor_points(points, n_features: int) -> Array:
     """Anchor points as an array (k, d)."""
-    points = check_array(points, dtype=np.float64, input_name="anchor_selection")
-    if points.shape[1] != n_features:
+    points = check_array(
+        points, dtype=np.float64, ensure_min_samples=0, input_name="anchor_selection"
+    )
+    if points.shape[1] != n_features or not len(points):
         raise ValueError(
-            f"anchor_selection must hold points with the {n_features} features of X, but has "
-            f"shape {points.shape}"
+            f"anchor_selection must hold points with the {n_features} features of X, one at "
+            f"least, but has shape {points.shape}"
         )
     return points
 
 
 def check_anchor_models(models, n_features: int, n_targets: int) -> Array:
     """Anchor models as an array (k, d + 1, m)."""
-    models = check_array(models, dtype=np.float64, allow_nd=True, input_name="anchor_models")
-    if models.ndim != 3 or models.shape[1:] != (n_features + 1, n_targets):
+    models = check_array(
+        models, dtype=np.float64, allow_nd=True, ensure_min_samples=0, input_name="anchor_models"
+    )
+    if models.ndim != 3 or models.shape[1:] != (n_features + 1, n_targets) or not len(models):
         raise ValueError(
             "anchor_models must have shape (n_anchors, n_features + 1, n_targets) with the "
             f"intercept last, so (k, {n_features + 1}, {n_targets}), but has shape {models.shape}"
@@ -136,3 +140,22 @@ def check_neighbor_weights(weights, shape: tuple[int, int]) -> Array:
             f"{weights[~np.isfinite(weights) | (weights < 0)][0]}"
         )
     return weights
+
+
+def check_stored_shapes(
+    columns: dict[str, NDArray], attributes: dict, space: dict[str, NDArray]
+) -> None:
+    """Refuse arrays from a file that cannot be parts of one model."""
+    (n, d), (k, rows, m) = columns["Z"].shape, attributes["_models"].shape
+    vectors = [columns[name] for name in ("labels", "weights", "searchable") if name in columns]
+    features = space["sizes"] if "sizes" in space else space["shift"]
+    fits = (
+        (rows, attributes["n_features_in_"], len(features)) == (d + 1, d, d)
+        and columns["residuals"].shape == (n, m)
+        and len(attributes["_target_names"]) == m
+        and all(vector.shape == (n,) for vector in vectors)
+        and columns.get("points", columns["Z"]).shape == (n, d)
+        and bool(np.isin(columns["labels"], np.arange(k)).all())
+    )
+    if not fits:
+        raise ValueError("its arrays do not fit each other")

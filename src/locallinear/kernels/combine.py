@@ -105,11 +105,12 @@ def averaged_models(
 def nearest_probabilities(scores: Array) -> Array:
     """Each row's nearest point of the probability simplex, which keeps the order of classes.
 
-    The projection is max(score − t, 0) with the t that makes the row sum to one. Scores that
-    differ by rounding alone are made equal first: which class wins a tie must not depend on the
-    order in which sums were formed.
+    The projection is max(score − t, 0) with the t that makes the row sum to one. A shift of all
+    scores does not change it, and relative to the largest one they keep their precision; one that
+    is smaller by 1 or more gets nothing. Scores that differ by rounding alone are made equal:
+    which class wins a tie must not depend on the order in which sums were formed.
     """
-    scores = np.round(scores, TIE_DECIMALS)
+    scores = np.maximum(scores - scores.max(axis=1, keepdims=True), -1.0).round(TIE_DECIMALS)
     ordered = -np.sort(-scores, axis=1)
     excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
     n_positive = np.count_nonzero(ordered > excess, axis=1)

@@ -4,9 +4,10 @@
 
 Coordinate descent finds the signs of the solution quickly and its digits slowly. Given the
 signs, the solution is one linear system; if it keeps the signs and no zero coefficient wants to
-move, it is the optimum. Where G is singular on the support (a lasso with collinear features), a
-move along its null space drops a feature. The lasso always starts from zero, so that its
-solution, where it is not unique, is always the same.
+move, it is the optimum. Where G is singular on the support (a lasso with collinear features),
+the objective is linear along a direction, which is followed downhill until a coefficient is
+zero. A lasso always starts at zero, so that the solution, where it is not unique, is always the
+same.
 """
 
 import numpy as np
@@ -102,23 +103,18 @@ def _sweep(G, l1, l2, w, gradient):
 def _solve_support(G, c, l1, l2, w, slack):
     """Solve exactly on the signs of w; True if the result is the optimum.
 
-    A solution that would cross zero is followed only up to there, which does not raise the
-    objective, and the coefficient that reached zero leaves the support.
+    A solution that would cross zero is followed only up to there, which lowers the objective,
+    and the coefficient that reached zero leaves the support.
     """
     d = w.size
     support = np.flatnonzero(w)
     while support.size > 0:
-        direction = _direction(G, c, l1, l2, w, support)
-        regular = direction[-1] == 0.0
-        step, leaving = 1.0 if regular else np.inf, -1
-        for a in range(support.size):
-            j = support[a]
-            if direction[a] * w[j] < 0.0 and -w[j] / direction[a] < step:
-                step, leaving = -w[j] / direction[a], j
-        if not np.isfinite(step):
-            return False
-        for a in range(support.size):
-            w[support[a]] += step * direction[a]
+        move, flat = _move(G, c, l1, l2, w, support)
+        step, leaving = _room(w, support, move, np.inf if flat else 1.0)
+        if flat and leaving < 0:
+            move = -move
+            step, leaving = _room(w, support, move, np.inf)
+        w[support] += step * move
         if leaving < 0:
             break
         w[leaving] = 0.0
@@ -134,50 +130,54 @@ def _solve_support(G, c, l1, l2, w, slack):
 
 
 @njit(cache=True, nogil=True)
-def _direction(G, c, l1, l2, w, support):
-    """Where to move on the support: to the solution for these signs, where it is unique.
+def _room(w, support, move, step):
+    """How much of a move, up to `step` times it, keeps the signs, and who reaches zero first."""
+    leaving = -1
+    for a in range(support.size):
+        j = support[a]
+        if move[a] * w[j] < 0.0 and -w[j] / move[a] < step:
+            step, leaving = -w[j] / move[a], j
+    return step, leaving
 
-    (G + l2 I) u = c − l1 sign(w) is solved by Cholesky, and u − w returned, with a 0 appended.
-    If the matrix is singular, the move is along its null space, which leaves the fit as it is,
-    towards a smaller ||w||₁, with a 1 appended.
+
+@njit(cache=True, nogil=True)
+def _move(G, c, l1, l2, w, support):
+    """From w to the solution of (G + l2 I) u = c − l1 sign(w) on the support, by Cholesky.
+
+    Where the matrix is singular: downhill along a vector of its kernel, and True.
     """
     size = support.size
     L = np.empty((size, size))
-    out = np.zeros(size + 1)
+    b = np.empty(size)
     for a in range(size):
-        for b in range(a + 1):
-            L[a, b] = G[support[a], support[b]]
+        for e in range(a + 1):
+            L[a, e] = G[support[a], support[e]]
         L[a, a] += l2
-        diagonal = L[a, a]
-        for b in range(a):
-            for e in range(b):
-                L[a, b] -= L[a, e] * L[b, e]
-            L[a, b] /= L[b, b]
-            L[a, a] -= L[a, b] * L[a, b]
-        if L[a, a] <= SINGULAR * diagonal:
-            # Column a is a combination of those before it: L₀ᵀ v₀ = −(row a of L), v_a = 1.
-            out[a] = 1.0
-            slope = np.sign(w[support[a]])
-            for b in range(a - 1, -1, -1):
-                out[b] = -L[a, b]
-                for e in range(b + 1, a):
-                    out[b] -= L[e, b] * out[e]
-                out[b] /= L[b, b]
-                slope += out[b] * np.sign(w[support[b]])
-            if slope > 0.0:
-                out[: a + 1] *= -1.0
-            out[-1] = 1.0
-            return out
+        b[a] = c[support[a]] - l1 * np.sign(w[support[a]])
+    for a in range(size):
+        for e in range(a):
+            L[a, e] /= L[e, e]
+            for f in range(e + 1, a + 1):
+                L[a, f] -= L[a, e] * (L[f, e] if f < a else L[a, e])
+        if L[a, a] <= SINGULAR * (G[support[a], support[a]] + l2):
+            z = np.zeros(size)
+            z[:a], z[a] = -L[a, :a], 1.0
+            _solve_transposed(L, z, a)
+            return (z if b @ z >= 0.0 else -z), True
         L[a, a] = np.sqrt(L[a, a])
+    u = b
     for a in range(size):
-        out[a] = c[support[a]] - l1 * np.sign(w[support[a]])
-        for b in range(a):
-            out[a] -= L[a, b] * out[b]
-        out[a] /= L[a, a]
+        for e in range(a):
+            u[a] -= L[a, e] * u[e]
+        u[a] /= L[a, a]
+    _solve_transposed(L, u, size)
+    return u - w[support], False
+
+
+@njit(cache=True, nogil=True)
+def _solve_transposed(L, u, size):
+    """Solve with the transpose of the leading block of L, in place."""
     for a in range(size - 1, -1, -1):
-        for b in range(a + 1, size):
-            out[a] -= L[b, a] * out[b]
-        out[a] /= L[a, a]
-    for a in range(size):
-        out[a] -= w[support[a]]
-    return out
+        for e in range(a + 1, size):
+            u[a] -= L[e, a] * u[e]
+        u[a] /= L[a, a]

@@ -1,0 +1,162 @@
+"""Files that are truncated, foreign, newer or forged: one error, no code, no memory."""
+
+import copy
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from archives import forge, members, npy, peak_of
+from locallinear import load
+from locallinear.io import ModelFileError
+
+
+def refuse(path, match=None):
+    """Loading must fail with the one error, without much memory."""
+
+    def attempt(path):
+        with pytest.raises(ModelFileError, match=match) as caught:
+            load(path)
+        assert str(path) in str(caught.value)
+
+    assert peak_of(attempt, path) < 20 * path.stat().st_size + 2**20
+
+
+def test_a_truncated_file_is_refused_wherever_it_was_cut(saved):
+    whole = saved.read_bytes()
+    for length in [*range(0, len(whole), 64), len(whole) - 1]:
+        saved.write_bytes(whole[:length])
+        refuse(saved)
+    saved.write_bytes(whole + b"x")
+    refuse(saved)
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x08, 0x20, 0xFF])
+def test_a_file_with_a_changed_byte_is_refused(saved, mask):
+    whole = saved.read_bytes()
+    # Every byte of the headers at the end, and some of all others.
+    places = sorted({*range(0, len(whole), 23), *range(len(whole) - 400, len(whole))})
+    for place in places:
+        changed = bytearray(whole)
+        changed[place] ^= mask
+        saved.write_bytes(changed)
+        with pytest.raises(ModelFileError, match=r"one\.model"):
+            load(saved)
+
+
+def test_files_of_other_kinds_are_refused(path):
+    path.write_bytes(b"")
+    refuse(path, "not a model file")
+    path.write_text("a,b\n1,2\n")
+    refuse(path, "not a model file")
+    path.write_bytes(pickle.dumps({"a": 1}))
+    refuse(path, "not a model file")
+    forge(path, {"photo.jpg": b"123"})
+    refuse(path, "is an archive, but not of a model")
+    for page in [b"[]", b"{}", b"not json", b"\xff\xfe", b"[" * 100_000, b'{"format": 1}']:
+        forge(path, {"model.json": page})
+        refuse(path)
+    np.savez(path.with_suffix(".npz"), a=np.ones(3))
+    refuse(path.with_suffix(".npz"), "not of a model")
+
+
+def changed_page(saved, **changes):
+    contents = members(saved)
+    page = {**json.loads(contents["model.json"]), **changes}
+    forge(saved, {**contents, "model.json": json.dumps(page)})
+
+
+def test_a_newer_file_says_to_update(saved):
+    changed_page(saved, version=2)
+    refuse(saved, r"newer version of locallinear \(file format 2, .*update locallinear")
+
+
+@pytest.mark.parametrize("name", ["load", "LocalExplanation", "os.system", "FALL", "", None, 3])
+def test_only_estimators_of_the_library_are_made(saved, name):
+    changed_page(saved, **{"class": name})
+    refuse(saved)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"dict": {"alpha": -1.0}}, {"dict": {"unknown": 1}}, {"list": []}, 3, {"array": "none"}],
+)
+def test_parameters_from_a_file_are_checked(saved, parameters):
+    changed_page(saved, parameters=parameters)
+    refuse(saved)
+
+
+class Bomb:
+    """An object whose unpickling leaves a trace."""
+
+    def __reduce__(self):
+        return os.mkdir, ("exploded",)
+
+
+def test_pickled_objects_inside_are_not_opened(saved, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    array = np.empty(12, dtype=object)
+    array[:] = [Bomb()] * 12
+    contents = members(saved)
+    for name in [name for name in contents if name.endswith(".npy")]:
+        forge(saved, {**contents, name: npy(array, allow_pickle=True)})
+        refuse(saved)
+    forge(saved, {**contents, "extra.npy": pickle.dumps(Bomb())})
+    refuse(saved)
+    assert not (tmp_path / "exploded").exists()
+
+
+def header(shape, descr="<f8"):
+    """A .npy file that says this about itself and holds eight bytes."""
+    stream = io.BytesIO()
+    about = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, about)
+    return stream.getvalue() + b"12345678"
+
+
+@pytest.mark.parametrize("shape", [(10**9,), (2**40, 2**40), (10**30,), (-1,), (1, 10**18, 0), ()])
+def test_an_array_that_claims_another_size_is_refused(saved, shape):
+    contents = members(saved)
+    forge(saved, {**contents, "state-samples-Z.npy": header(shape)})
+    refuse(saved)
+
+
+@pytest.mark.parametrize("descr", ["|O", "<U2000000000", "|V0", "nonsense", [("a", "<f8")]])
+def test_an_array_of_another_type_is_refused(saved, descr):
+    contents = members(saved)
+    forge(saved, {**contents, "state-samples-Z.npy": header((12, 2), descr)})
+    refuse(saved)
+
+
+def test_compressed_and_overlapping_archives_are_refused_before_they_are_unpacked(saved):
+    contents = members(saved)
+    bomb = npy(np.zeros(10_000_000))
+    forge(saved, {**contents, "state-samples-Z.npy": bomb}, zipfile.ZIP_DEFLATED)
+    assert saved.stat().st_size < 200_000
+    refuse(saved, "holds more than its own size")
+    forge(saved, contents)
+    with zipfile.ZipFile(saved, "a") as archive:
+        entry = archive.getinfo("state-samples-Z.npy")
+        archive.filelist += [copy.copy(entry) for _ in range(1000)]
+        archive.comment = b"0" * 64
+    refuse(saved, "holds more than its own size")
+
+
+def test_arrays_that_do_not_fit_each_other_are_refused(saved):
+    contents = members(saved)
+    for name, array in {
+        "state-samples-Z": np.zeros((11, 2)),
+        "state-samples-residuals": np.zeros((12, 3)),
+        "state-samples-labels": np.full(12, 99, dtype=np.int32),
+        "state-attributes-_models": np.zeros((3, 4, 2)),
+        "state-space-shift": np.zeros(3),
+    }.items():
+        assert f"{name}.npy" in contents
+        forge(saved, {**contents, f"{name}.npy": npy(array)})
+        refuse(saved, "do not fit each other")
+        forge(saved, {n: c for n, c in contents.items() if n != f"{name}.npy"})
+        refuse(saved)

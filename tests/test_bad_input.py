@@ -1,0 +1,285 @@
+"""Input that is wrong gets a sentence that says so; input that is merely odd works."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from locallinear import FALLClassifier, FALLRegressor
+
+ESTIMATORS = [FALLRegressor, FALLClassifier]
+
+
+def data(n=40, d=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: np.column_stack([X, np.full(len(X), 7.5)]),
+        lambda X: np.column_stack([X, X[:, :1]]),
+        lambda X: np.repeat(X[:10], 4, axis=0),
+        lambda X: np.ones_like(X),
+        lambda X: np.tile(X[:1], (len(X), 1)),
+        lambda X: X * 1e100,
+        lambda X: X * 1e-100,
+        lambda X: X * [1e100, 1e-100, 1.0],
+        lambda X: X + 1e9,
+        lambda X: (10 * X).astype(np.int64),
+        lambda X: X > 0,
+        lambda X: X.astype(np.float16),
+        lambda X: X[:, :1],
+    ],
+    ids=[
+        "constant column",
+        "repeated column",
+        "repeated rows",
+        "all ones",
+        "one row repeated",
+        "huge",
+        "tiny",
+        "mixed magnitudes",
+        "large offset",
+        "integers",
+        "booleans",
+        "half precision",
+        "one column",
+    ],
+)
+@pytest.mark.parametrize("selection", ["random", "kmeans"])
+def test_odd_inputs_work(scaling, change, selection):
+    X, y = data()
+    X = change(X)
+    for estimator in ESTIMATORS:
+        for l1_ratio in [0.0, 0.5]:
+            model = estimator(
+                10,
+                anchor_selection=selection,
+                anchor_l1_ratio=l1_ratio,
+                scaling=scaling,
+                random_state=0,
+            )
+            model.fit(X, y)
+            told = model.explain(X)
+            assert np.isfinite(told.prediction).all()
+            assert np.isfinite(told.contributions).all()
+            assert np.isfinite(model.local_models()).all()
+            assert_array_equal(model.predict(X).shape, y.shape)
+            model.partial_fit(X[:3], y[:3]).forget([0])
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_targets_of_extreme_magnitude_are_predicted_in_proportion(scale):
+    X, _ = data()
+    plain = FALLRegressor(random_state=0).fit(X, X[:, 0])
+    extreme = FALLRegressor(random_state=0).fit(X, scale * X[:, 0])
+    assert_allclose(extreme.predict(X) / scale, plain.predict(X), rtol=1e-9)
+
+
+def test_more_anchors_and_anchor_neighbours_than_samples_are_capped():
+    X, y = data(8)
+    model = FALLRegressor(500, n_anchor_neighbors=500, n_neighbors=8).fit(X, y)
+    assert model.anchor_models_.shape == (8, 4, 1)
+
+
+def test_one_sample_is_enough_for_one_neighbour():
+    for estimator in ESTIMATORS:
+        model = estimator(n_neighbors=1).fit([[1.0, 2.0]], [3])
+        assert_allclose(model.predict([[1.0, 2.0], [9.0, 9.0]]), 3)
+
+
+def message(estimator, X, y, method="fit", options=None, **arguments):
+    """The error of fitting with these options, which must be one sentence of some length."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        getattr(estimator(**(options or {})), method)(X, y, **arguments)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_none_are_named(estimator, value):
+    X, y = data()
+    broken = X.copy()
+    broken[3, 1] = value
+    word = "NaN" if np.isnan(value) else "infinity"
+    assert f"Input X contains {word}" in message(estimator, broken, y)
+    model = estimator().fit(X, y)
+    for method in (model.predict, model.explain):
+        with pytest.raises(ValueError, match=f"Input X contains {word}"):
+            method(broken)
+    weights = np.ones(40)
+    weights[2] = value
+    assert "Input sample_weight contains" in message(estimator, X, y, sample_weight=weights)
+
+
+def test_targets_that_are_no_numbers_are_named():
+    X, y = data()
+    assert "Input y contains NaN" in message(FALLRegressor, X, np.where(y, np.nan, 1.0))
+    assert "Input y contains NaN" in message(FALLClassifier, X, np.where(y, np.nan, 1.0))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_shapes_are_named(estimator):
+    X, y = data()
+    assert "minimum of 1 is required" in message(estimator, X[:0], y[:0])
+    assert "0 feature(s)" in message(estimator, X[:, :0], y)
+    assert "Expected 2D array, got 1D array" in message(estimator, X[:, 0], y)
+    assert "inconsistent numbers of samples" in message(estimator, X, y[:-1])
+    model = estimator().fit(X, y)
+    for method in (model.predict, model.explain):
+        with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
+            method(X[:, :2])
+    for method in (model.partial_fit, model.assign):
+        with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
+            method(X[:, :2], y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_inputs_are_refused_with_what_to_do(estimator):
+    X, y = data()
+    with pytest.raises(TypeError, match=r"[Ss]parse data was passed.*dense"):
+        estimator().fit(sparse.csr_array(X), y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_more_neighbours_than_samples_are_refused(estimator):
+    X, y = data(4)
+    expected = "n_neighbors=5 samples were to make each prediction, but only n_samples=4"
+    assert expected in message(estimator, X, y)
+    X, y = data(10)
+    weights = np.r_[np.ones(4), np.zeros(6)]
+    assert expected in message(estimator, X, y, sample_weight=weights)
+
+
+WRONG = {
+    "n_anchors": [0, -1, 2.5, "many"],
+    "anchor_selection": ["nearest", 3],
+    "n_anchor_neighbors": [0, 1.5],
+    "anchor_alpha": [-1.0, "auto"],
+    "anchor_l1_ratio": [-0.1, 1.1],
+    "alpha": [0.0, -1.0, None],
+    "n_neighbors": [0, -3, 2.0],
+    "weights": ["cosine", None, [1.0]],
+    "fit_intercept": ["yes", 1.0],
+    "scaling": ["minmax", 1],
+    "neighborhood": ["manhattan", None],
+    "metric_iterations": [0],
+    "assignment_neighbors": [0, 1.5],
+    "n_jobs": [1.5, "all"],
+    "random_state": ["seed", -1],
+}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in WRONG.items() for v in vs])
+def test_unknown_words_and_values_out_of_range_are_named(estimator, name, value):
+    X, y = data()
+    for method in ("fit", "partial_fit"):
+        text = message(estimator, X, y, method, {name: value})
+        assert f"The '{name}' parameter of {estimator.__name__} must be" in text
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["alpha", "anchor_alpha"])
+def test_penalties_that_are_no_numbers_are_refused(name, value):
+    X, y = data()
+    assert f"The '{name}' parameter" in message(FALLRegressor, X, y, options={name: value})
+
+
+def test_anchors_of_the_wrong_size_are_named():
+    X, y = data()
+    text = message(FALLRegressor, X, y, options={"anchor_selection": np.zeros((4, 2))})
+    assert "anchor_selection must hold points with the 3 features of X" in text
+    assert "(4, 2)" in text
+    text = message(FALLRegressor, X, y, options={"anchor_selection": np.zeros((0, 3))})
+    assert "anchor_selection must hold points" in text
+    text = message(FALLRegressor, X, y, options={"anchor_selection": np.full((4, 3), np.nan)})
+    assert "Input anchor_selection contains NaN" in text
+    for shape in [(4, 3, 1), (4, 4, 2), (4, 4), (0, 4, 1)]:
+        text = message(FALLRegressor, X, y, options={"anchor_models": np.zeros(shape)})
+        assert "anchor_models must have shape (n_anchors, n_features + 1, n_targets)" in text
+    text = message(FALLRegressor, X, y, options={"anchor_models": np.full((1, 4, 1), np.inf)})
+    assert "Input anchor_models contains infinity" in text
+
+
+def test_graphs_of_the_wrong_kind_are_named():
+    X, y = data()
+    assert "graph must be a sparse matrix" in message(FALLRegressor, X, y, graph=np.eye(40))
+    text = message(FALLRegressor, X, y, graph=sparse.eye_array(39, format="csr"))
+    assert "graph must have a row and a column for each of the 40 samples" in text
+    graph, options = (
+        sparse.eye_array(40, format="csr"),
+        {"n_anchors": 5, "anchor_selection": "kmeans"},
+    )
+    assert "no row of X" in message(FALLRegressor, X, y, options=options, graph=graph)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_sample_weights_are_named(estimator):
+    X, y = data()
+    text = message(estimator, X, y, sample_weight=np.r_[1.0, -2.0, np.ones(38)])
+    assert "sample_weight must not be negative, but entry 1 is -2.0; use 0" in text
+    text = message(estimator, X, y, sample_weight=np.ones(39))
+    assert "sample_weight must have one entry a sample" in text
+    assert "zero for every sample" in message(estimator, X, y, sample_weight=np.zeros(40))
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (lambda d: d[:, :1], "must return as many weights"),
+        (lambda d: -d, "finite numbers that are not negative"),
+        (lambda d: d * np.inf, "finite numbers that are not negative"),
+    ],
+)
+def test_a_weight_function_that_returns_nonsense_is_named(rule, words):
+    X, y = data()
+    model = FALLRegressor(weights=rule).fit(X, y)
+    for method in (model.predict, model.explain):
+        with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=words):
+            method(X + 0.1)
+
+
+def test_forgetting_unknown_or_all_samples_is_refused_and_changes_nothing():
+    X, y = data()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    before = model.predict(X)
+    for indices, words in [
+        ([40], "indices must name samples from 0 to 39, but one is 40"),
+        ([-41], "indices must name samples from 0 to 39, but one is -41"),
+        ([0.5], "indices must be whole numbers"),
+        ([[0, 1]], "indices must be whole numbers"),
+        (np.ones(40, dtype=bool), "indices must be whole numbers"),
+        (range(40), "forget would remove all 40 samples"),
+        (range(36), "n_neighbors=5 samples were to make each prediction, but only n_samples=4"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            model.forget(indices)
+        with pytest.raises(ValueError, match="indices must"):
+            model.local_models([99])
+        assert_array_equal(model.predict(X), before)
+        assert model.n_samples_fit_ == 40
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_model_that_is_not_fitted_says_so(estimator, tmp_path):
+    X, y = data()
+    failed = estimator(anchor_models=np.zeros((1, 1, 1)))
+    message(lambda: failed, X, y)
+    for model in (estimator(), failed):
+        for call in [
+            lambda m: m.predict(X),
+            lambda m: m.explain(X),
+            lambda m: m.local_models(),
+            lambda m: m.forget([0]),
+            lambda m: m.assign(X, y),
+            lambda m: m.save(tmp_path / "model"),
+        ]:
+            with pytest.raises(NotFittedError, match="not fitted yet"):
+                call(model)
+    assert list(tmp_path.iterdir()) == []
