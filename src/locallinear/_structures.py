@@ -26,7 +26,7 @@ TIE = 1e-12
 # looks for the nearest among the smallest of groups of this many points.
 SCAN_QUERIES = 128
 SCAN_POINTS = 4096
-SCAN_GROUP = 32
+SCAN_GROUP = 16
 # Points of up to this many bytes are prepared once for all queries of a call.
 SCAN_PREPARED = 32 * 2**20
 
