@@ -29,6 +29,8 @@ SCAN_POINTS = 4096
 SCAN_GROUP = 16
 # Points of up to this many bytes are prepared once for all queries of a call.
 SCAN_PREPARED = 32 * 2**20
+# Products of fewer multiplications than this are over before a second thread has begun.
+WORTH_THREADS = 2**23
 
 
 class Tree:
@@ -60,7 +62,7 @@ class Tree:
             # Decided once the search has reached past the last of the nearest and its ties.
             last = np.partition(distances, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
             more = reach <= last * (1 + TIE)
-            if k >= MAX_CANDIDATES:
+            if k >= max(MAX_CANDIDATES, 2 * n_neighbors):
                 more &= np.isinf(last)
             undecided = undecided[more]
             if len(undecided):
@@ -89,19 +91,21 @@ class Scan:
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
         blocks = _Blocks(points, self.centre, n_neighbors)
-        starts = range(0, len(X), _batch_size(len(X)))
+        starts = range(0, len(X), _batch_size(len(X), points.size))
 
         def scan(start: int) -> Rows:
             batch = X[start : start + starts.step] - self.centre
             found = _scan(batch, n_neighbors, blocks)
             return np.where(found >= 0, rows[found], -1)
 
-        if len(starts) == 1:
-            found = [scan(start) for start in starts]
-        else:
-            # One thread a batch of queries beats the matrix product's own threads.
-            with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cpu_count()) as pool:
-                found = list(pool.map(scan, starts))
+        # One thread a batch of queries beats the matrix product's own threads, and a small
+        # product is done before they wake.
+        with _blas().limit(limits=1, user_api="blas"):
+            if len(starts) == 1:
+                found = [scan(0)]
+            else:
+                with ThreadPoolExecutor(cpu_count()) as pool:
+                    found = list(pool.map(scan, starts))
         width = max(f.shape[1] for f in found)
         out = np.full((len(X), width), -1, dtype=np.intp)
         for start, f in zip(starts, found, strict=True):
@@ -178,10 +182,10 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
     return table[:, : min(used, max(MAX_CANDIDATES, 2 * n_neighbors))]
 
 
-def _batch_size(n_queries: int) -> int:
+def _batch_size(n_queries: int, points_size: int) -> int:
     """Queries a batch, so that batches are small and all threads get equally many."""
     n_batches = -(-n_queries // SCAN_QUERIES)
-    if n_batches > 1:
+    if n_batches > 1 or n_queries * points_size > WORTH_THREADS:
         n_batches = -(-n_batches // cpu_count()) * cpu_count()
     return max(1, -(-n_queries // max(1, n_batches)))
 
