@@ -49,19 +49,19 @@ def interleaved(
     theirs: Callable[[], object],
     repetitions: int = 15,
     budget: float = 20.0,
+    at_least: int = 3,
     warm: bool = True,
 ) -> tuple[float, float, float]:
     """Median times of both, and the median of the ratios of neighbouring runs.
 
     The two take turns, so that whatever else the machine does falls on both; which goes first
-    alternates. No new turn begins when the budget, in seconds, is used up, but there are at
-    least three.
+    alternates. After the first few turns, none begins when the budget, in seconds, is used up.
     """
     if warm:
         ours(), theirs()
     a, b = [], []
     begin = time.perf_counter()
-    while len(a) < 3 or (len(a) < repetitions and time.perf_counter() - begin < budget):
+    while len(a) < at_least or (len(a) < repetitions and time.perf_counter() - begin < budget):
         turn = [(ours, a), (theirs, b)]
         for call, times in turn if len(a) % 2 == 0 else reversed(turn):
             times.append(seconds(call))
