@@ -66,6 +66,7 @@ def compare(points: NDArray, queries: NDArray) -> tuple[list[str], float]:
         lambda: scan.candidates(queries, K, None),
         repetitions=9,
         budget=1.0,
+        at_least=1,
         warm=False,
     )
     a, b = (t * QUERIES / len(queries) for t in (a, b))
