@@ -90,11 +90,11 @@ def load(name: str) -> tuple[NDArray, NDArray] | None:
 
 
 def normal_points(n: int, d: int, intrinsic: int, seed: int = 0) -> NDArray:
-    """Standard normal points in a random subspace of the given dimension."""
-    rng = np.random.default_rng(seed)
+    """Standard normal points, of all d features or in a subspace that is the same for all seeds."""
+    coordinates = np.random.default_rng(seed).standard_normal((n, intrinsic))
     if intrinsic == d:
-        return rng.standard_normal((n, d))
-    return rng.standard_normal((n, intrinsic)) @ rng.standard_normal((intrinsic, d))
+        return coordinates
+    return coordinates @ np.random.default_rng(d).standard_normal((intrinsic, d))
 
 
 def in_subprocess(code: str) -> float:
