@@ -70,6 +70,20 @@ class Neighbors:
         self.build()
         found = [part.candidates(X, n_neighbors, self.searchable) for part in self._parts]
         rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+        usual = n_neighbors + 1
+        crowded = (rows[:, usual:] >= 0).any(axis=1)
+        if crowded.all() or rows.shape[1] <= 2 * usual:
+            return self._nearest(X, rows, n_neighbors)
+        # A few queries with many ties should not make all others wide.
+        distances = np.empty((len(X), n_neighbors))
+        nearest = np.empty(distances.shape, dtype=np.intp)
+        for group, width in ((crowded, rows.shape[1]), (~crowded, usual)):
+            candidates = rows[group, :width]
+            distances[group], nearest[group] = self._nearest(X[group], candidates, n_neighbors)
+        return distances, nearest
+
+    def _nearest(self, X: Array, rows: Rows, n_neighbors: int) -> tuple[Array, Rows]:
+        """Order candidates (q, c), -1 for none, by exact distance and row, and keep the first."""
         distances = np.empty(rows.shape)
         for chunk in row_chunks(len(X), rows.shape[1] * X.shape[1] * 8):
             offset = self.points[rows[chunk]] - X[chunk, None, :]

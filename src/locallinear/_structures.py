@@ -22,9 +22,15 @@ Mask = NDArray[np.bool_]
 MAX_CANDIDATES = 256
 # Distances that agree to this precision may be ties that the rounding has hidden.
 TIE = 1e-12
-# A scan goes over the points in blocks that fit the cache, for this many queries at once.
+# A scan goes over the points in blocks that fit the cache, for this many queries at once, and
+# looks for the nearest among the smallest of groups of this many points.
 SCAN_QUERIES = 128
 SCAN_POINTS = 4096
+SCAN_GROUP = 16
+# Points of up to this many bytes are prepared once for all queries of a call.
+SCAN_PREPARED = 32 * 2**20
+# Products of fewer multiplications than this are over before a second thread has begun.
+WORTH_THREADS = 2**23
 
 
 class Tree:
@@ -56,7 +62,7 @@ class Tree:
             # Decided once the search has reached past the last of the nearest and its ties.
             last = np.partition(distances, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
             more = reach <= last * (1 + TIE)
-            if k >= MAX_CANDIDATES:
+            if k >= max(MAX_CANDIDATES, 2 * n_neighbors):
                 more &= np.isinf(last)
             undecided = undecided[more]
             if len(undecided):
@@ -84,20 +90,22 @@ class Scan:
             points, rows = points[searchable[rows]], rows[searchable[rows]]
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
-        norms = _squared_norms(points, self.centre)
-        starts = range(0, len(X), SCAN_QUERIES)
+        blocks = _Blocks(points, self.centre, n_neighbors)
+        starts = range(0, len(X), _batch_size(len(X), points.size))
 
         def scan(start: int) -> Rows:
-            batch = X[start : start + SCAN_QUERIES] - self.centre
-            found = _scan(batch, n_neighbors, points, self.centre, norms)
+            batch = X[start : start + starts.step] - self.centre
+            found = _scan(batch, n_neighbors, blocks)
             return np.where(found >= 0, rows[found], -1)
 
-        if len(starts) == 1:
-            found = [scan(start) for start in starts]
-        else:
-            # One thread a batch of queries beats the matrix product's own threads.
-            with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cpu_count()) as pool:
-                found = list(pool.map(scan, starts))
+        # One thread a batch of queries beats the matrix product's own threads, and a small
+        # product is done before they wake.
+        with _blas().limit(limits=1, user_api="blas"):
+            if len(starts) == 1:
+                found = [scan(0)]
+            else:
+                with ThreadPoolExecutor(cpu_count()) as pool:
+                    found = list(pool.map(scan, starts))
         width = max(f.shape[1] for f in found)
         out = np.full((len(X), width), -1, dtype=np.intp)
         for start, f in zip(starts, found, strict=True):
@@ -105,56 +113,87 @@ class Scan:
         return out
 
 
-def _scan(X: Array, n_neighbors: int, points: Array, centre: Array, norms: Array) -> Rows:
-    """Candidates for a batch of centred queries: a bound from a sample, then all within it."""
-    d = X.shape[1]
-    query = np.column_stack([-2.0 * X, np.ones(len(X))])
+class _Blocks:
+    """Points as blocks of rows (x − c, ||x − c||²), whose products with (−2 (q − c), 1) rank them.
+
+    A block is filled up with points at infinity to whole groups. There are enough groups for the
+    nearest to be in different ones, mostly.
+    """
+
+    def __init__(self, points: Array, centre: Array, n_neighbors: int):
+        self.points = points
+        self.centre = centre
+        self.group = max(1, min(SCAN_GROUP, min(len(points), SCAN_POINTS) // (4 * n_neighbors)))
+        prepared = points.nbytes <= SCAN_PREPARED
+        self._prepared = [self._block(start) for start in self._starts()] if prepared else None
+        self.largest_norm = max(block[: len(points) - start, -1].max() for start, block in self)
+
+    def __iter__(self):
+        if self._prepared is not None:
+            return zip(self._starts(), self._prepared, strict=True)
+        return ((start, self._block(start)) for start in self._starts())
+
+    def _starts(self) -> range:
+        return range(0, len(self.points), SCAN_POINTS)
+
+    def _block(self, start: int) -> Array:
+        points = self.points[start : start + SCAN_POINTS]
+        n, d = points.shape
+        out = np.zeros((-(-n // self.group) * self.group, d + 1))
+        centred = np.subtract(points, self.centre, out=out[:n, :-1])
+        out[:n, -1] = np.einsum("nd,nd->n", centred, centred)
+        out[n:, -1] = np.inf
+        return out
+
+
+def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
+    """Candidates for a batch of centred queries: all within a bound that falls as points pass.
+
+    The K-th smallest of the smallest of groups bounds the K-th smallest of all from above, so
+    that only the groups whose smallest is within it have to be looked at.
+    """
+    q, d = X.shape
+    query = np.column_stack([-2.0 * X, np.ones(q)])
     # Rounding of a product of length d + 1, twice: of the bound and of what is held to it.
-    largest = norms.max() + np.einsum("qd,qd->q", X, X)
+    largest = blocks.largest_norm + np.einsum("qd,qd->q", X, X)
     slack = (4 * (d + 2) * np.finfo(float).eps) * largest
-    sample = slice(None, None, max(1, min(64, len(points) // max(2048, 8 * n_neighbors))))
-    bound = _kth(query @ _ranking(points[sample], centre, norms[sample]).T, n_neighbors) + slack
+    smallest = np.empty((q, 0))
     hits, columns, values = [], [], []
-    for start in range(0, len(points), SCAN_POINTS):
-        block = slice(start, start + SCAN_POINTS)
-        squares = query @ _ranking(points[block], centre, norms[block]).T
-        flat = np.flatnonzero(squares <= bound[:, None])
-        hits.append(flat // squares.shape[1])
-        columns.append(flat % squares.shape[1] + start)
-        values.append(squares.ravel()[flat])
+    for start, block in blocks:
+        squares = (query @ block.T).reshape(q, blocks.group, -1)
+        minima = squares.min(axis=1)
+        smallest = np.concatenate([smallest, minima], axis=1)
+        if smallest.shape[1] < n_neighbors:
+            bound = np.full(q, np.inf)
+        else:
+            smallest = np.partition(smallest, n_neighbors - 1, axis=1)[:, :n_neighbors]
+            bound = smallest[:, -1] + slack
+        hit, group = np.nonzero(minima <= bound[:, None])
+        members = squares[hit, :, group]
+        which, place = np.nonzero(members <= bound[hit, None])
+        hits.append(hit[which])
+        columns.append(start + place * squares.shape[2] + group[which])
+        values.append(members[which, place])
     table, square = _by_query(
-        np.concatenate(hits), np.concatenate(columns), np.concatenate(values), len(X)
+        np.concatenate(hits), np.concatenate(columns), np.concatenate(values), q
     )
     table[square > (square[:, n_neighbors - 1] + slack)[:, None]] = -1
     used = np.count_nonzero(table >= 0, axis=1).max()
-    return table[:, : min(used, max(n_neighbors, MAX_CANDIDATES))]
+    return table[:, : min(used, max(MAX_CANDIDATES, 2 * n_neighbors))]
 
 
-def _ranking(points: Array, centre: Array, norms: Array) -> Array:
-    """(x − c, ||x − c||²) a row, whose product with (−2 (q − c), 1) ranks points by distance."""
-    out = np.empty((len(points), points.shape[1] + 1))
-    np.subtract(points, centre, out=out[:, :-1])
-    out[:, -1] = norms
-    return out
-
-
-def _squared_norms(points: Array, centre: Array) -> Array:
-    norms = np.empty(len(points))
-    for start in range(0, len(points), SCAN_POINTS):
-        block = points[start : start + SCAN_POINTS] - centre
-        np.einsum("nd,nd->n", block, block, out=norms[start : start + SCAN_POINTS])
-    return norms
+def _batch_size(n_queries: int, points_size: int) -> int:
+    """Queries a batch, so that batches are small and all threads get equally many."""
+    n_batches = -(-n_queries // SCAN_QUERIES)
+    if n_batches > 1 or n_queries * points_size > WORTH_THREADS:
+        n_batches = -(-n_batches // cpu_count()) * cpu_count()
+    return max(1, -(-n_queries // max(1, n_batches)))
 
 
 def _rows(searchable: Mask | None, start: int, stop: int) -> Rows:
     if searchable is None:
         return np.arange(start, stop)
     return start + np.flatnonzero(searchable[start:stop])
-
-
-def _kth(values: Array, k: int) -> Array:
-    """The k-th smallest of each row."""
-    return np.partition(values, k - 1, axis=1)[:, k - 1]
 
 
 def _by_query(hits: Rows, rows: Rows, values: Array, n_queries: int) -> tuple[Rows, Array]:

@@ -1,1 +1,35 @@
-"""Pure functions on arrays: no validation, no randomness, no input or output."""
+"""Pure functions on arrays: no validation, no randomness, no input or output. This is the map.
+
+Axes, the same in every docstring: n samples, d features, m targets, k anchors, q queries,
+K neighbours. Models are (.., d + 1, m) with the intercept last; arrays are float64.
+
+==============  ===================  ==========================================================
+paper           here                 shape, and what it is
+==============  ===================  ==========================================================
+x_i, y_i        X, Y                 (n, d), (n, m): the samples
+x̃_i             X and `constant`     x_i with the constant feature 1, or 0 without an intercept
+s_i             never stored         (n,): ||x̃_i||²
+A_l             models               (k, d + 1, m): the anchor models
+α, R            alpha, l1_ratio      of `anchors`: the penalty of the anchor models
+λ               alpha                of the others: pull of a sample's model towards its anchor
+l_i             labels               (n,): the sample's anchor
+r_i             residuals            (n, m): y_i − A_{l_i}ᵀ x̃_i
+W_i             made on demand       (n, d + 1, m): the sample's own model
+α_{h_j}         weights              (q, K): shares of the neighbours in a prediction
+==============  ===================  ==========================================================
+
+==============================================  ================================================
+what the paper computes                         where
+==============================================  ================================================
+A_l (Algorithm 3)                               `anchors.fit_models`; ridge by `ridge_path`,
+                                                elastic net by `elastic_net.solve_path`
+l_i = argmin_l ||y_i − A_lᵀ x̃_i|| (Theorem 3)   `local_models.anchor_residuals`,
+                                                `squared_errors`, `own_residuals`
+W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local_models.sample_models`
+α_{h_j}                                         `combine.distance_weights`, `cut_at`,
+                                                `normalised`
+y_pred = Σ_j α_{h_j} W_{h_j}ᵀ x̃ (Algorithm 2)   `combine.predict`
+W_pred = R_pred + C_pred                        `combine.averaged_models`
+probabilities from one-hot targets              `combine.nearest_probabilities`
+==============================================  ================================================
+"""

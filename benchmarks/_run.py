@@ -1,0 +1,152 @@
+"""What the benchmarks share: fair timing, tables, and where a figure comes from."""
+
+import gc
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).parent.parent
+TARGETS = {"concrete": 1, "parkinsons": 2, "superconductivity": 1}
+
+
+@dataclass
+class Table:
+    """Rows under a header, with a sentence on how they came about."""
+
+    title: str
+    header: Sequence[str]
+    rows: list[Sequence[str]] = field(default_factory=list)
+    note: str = ""
+
+    def markdown(self) -> str:
+        lines = [list(self.header), ["---"] * len(self.header), *map(list, self.rows)]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        parts = [f"### {self.title}", table if self.rows else "", self.note]
+        return "\n\n".join(part for part in parts if part)
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Wall-clock time of one call."""
+    gc.collect()
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def interleaved(
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    repetitions: int = 15,
+    budget: float = 20.0,
+    at_least: int = 3,
+    warm: bool = True,
+) -> tuple[float, float, float]:
+    """Median times of both, and the median of the ratios of neighbouring runs.
+
+    The two take turns, so that whatever else the machine does falls on both; which goes first
+    alternates. After the first few turns, none begins when the budget, in seconds, is used up.
+    """
+    if warm:
+        ours(), theirs()
+    a, b = [], []
+    begin = time.perf_counter()
+    while len(a) < at_least or (len(a) < repetitions and time.perf_counter() - begin < budget):
+        turn = [(ours, a), (theirs, b)]
+        for call, times in turn if len(a) % 2 == 0 else reversed(turn):
+            times.append(seconds(call))
+    return median(a), median(b), median(x / y for x, y in zip(a, b, strict=True))
+
+
+def verdict(value: float, target: float, *, at_least: bool = False) -> str:
+    return "met" if (value >= target if at_least else value <= target) else "**missed**"
+
+
+def duration(value: float) -> str:
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.3g} ms"
+
+
+def load(name: str) -> tuple[NDArray, NDArray] | None:
+    """One of the paper's sets, shuffled; None where LOCALLINEAR_DATA does not hold it."""
+    path = Path(os.environ.get("LOCALLINEAR_DATA", "")) / f"{name}.csv"
+    if not path.is_file():
+        return None
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    table = np.random.default_rng(0).permutation(table)
+    inputs = table[:, : -TARGETS[name]]
+    if name == "parkinsons":
+        inputs = inputs[:, 1:]  # the first column says who the patient is
+    return np.ascontiguousarray(inputs), table[:, -TARGETS[name]].copy()
+
+
+def normal_points(n: int, d: int, intrinsic: int, seed: int = 0) -> NDArray:
+    """Standard normal points, of all d features or in a subspace that is the same for all seeds."""
+    coordinates = np.random.default_rng(seed).standard_normal((n, intrinsic))
+    if intrinsic == d:
+        return coordinates
+    return coordinates @ np.random.default_rng(d).standard_normal((intrinsic, d))
+
+
+def in_subprocess(code: str) -> float:
+    """The number that Python code prints, run in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def section(name: str, doc: str, tables: list[Table]) -> str:
+    """A module's part of RESULTS.md."""
+    about = doc.strip()
+    where = (
+        f"`LOCALLINEAR_DATA=... python -m benchmarks {name}`, {date.today():%d %B %Y}, "
+        f"commit {commit()}, {machine()}."
+    )
+    return "\n\n".join([f"## {name}", where, about, *(t.markdown() for t in tables)]) + "\n"
+
+
+def write_section(path: Path, name: str, text: str) -> None:
+    """Put a section in the place of the one of the same name, or at the end."""
+    old = path.read_text() if path.exists() else "# What was measured\n"
+    head, *parts = old.split("\n## ")
+    sections = {part.split("\n", 1)[0]: part.rstrip("\n") for part in parts}
+    sections[name] = text.removeprefix("## ").rstrip("\n")
+    path.write_text("\n\n## ".join([head.rstrip("\n"), *sections.values()]) + "\n")
+
+
+def commit() -> str:
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    # The results themselves change with every run.
+    dirty = git("status", "--porcelain", "--untracked-files=no", "--", ":!benchmarks/RESULTS.md")
+    return git("rev-parse", "--short", "HEAD") + (" with local changes" if dirty else "")
+
+
+def machine() -> str:
+    packages = ", ".join(f"{p} {version(p)}" for p in ("numpy", "scipy", "scikit-learn"))
+    return (
+        f"{os.cpu_count()} cores of {_processor()}, {platform.system()}, "
+        f"Python {platform.python_version()}, {packages}"
+    )
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
