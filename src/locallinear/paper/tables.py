@@ -1,0 +1,299 @@
+"""The paper's tables from the store's rows: numbers first, then cells, drawn by ``render``."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import isnan, sqrt
+from typing import Any
+
+import numpy as np
+
+from locallinear.paper import published
+from locallinear.paper.models import MODELS
+from locallinear.paper.protocol import DATASETS, N_RUNS, TUNERS
+
+Key = tuple[str, str]
+LOWER, HIGHER = "↓", "↑"
+ABSENT = "–"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A quantity over the runs of one model on one data set.
+
+    ``spread`` is the paper's: 1.96 standard deviations over the runs. ``uncertainty``, that of
+    the mean, is 1.96 standard errors.
+    """
+
+    mean: float
+    spread: float
+    uncertainty: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """The runs of one model on one data set that a table shows, all tuned in the same way."""
+
+    n_runs: int
+    tuner: str
+    budget: float
+    error: Summary
+    fit_s: Summary
+    test_s: Summary
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in one place of a table."""
+
+    text: str
+    bold: bool = False
+    marks: tuple[str, ...] = ()
+
+
+@dataclass
+class Table:
+    """A table before it is drawn: ``rows`` are (first label, second label, cells)."""
+
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[tuple[str, str, list[Cell]]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def summarize(values) -> Summary:
+    """Mean, spread and uncertainty of the mean.
+
+    Examples
+    --------
+    >>> from locallinear.paper.tables import summarize
+    >>> summarize([1.0, 3.0])
+    Summary(mean=2.0, spread=1.96, uncertainty=1.96)
+    """
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    error = values.std(ddof=1) / sqrt(n) if n > 1 else float("inf")
+    return Summary(float(values.mean()), float(1.96 * values.std()), float(1.96 * error))
+
+
+def collect(rows: Iterable[dict[str, Any]], tuner: str, split: str) -> dict[Key, Results]:
+    """Results of every pair of data set and model that has runs.
+
+    Where a model was tuned in several ways, those that ``tuner`` asks for are shown, else the
+    more thorough ones.
+    """
+    order = [tuner, *TUNERS]
+    ways: dict[Key, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row["split"] == split:
+            way = (-order.index(row["tuner"]), row["budget"])
+            ways[row["dataset"], row["model"]][way].append(row)
+    return {key: results(found[max(found)]) for key, found in ways.items()}
+
+
+def results(rows: list[dict[str, Any]]) -> Results:
+    """Summaries of runs that were tuned in the same way."""
+    return Results(
+        n_runs=len(rows),
+        tuner=rows[0]["tuner"],
+        budget=rows[0]["budget"],
+        error=summarize([row["mse"] for row in rows]),
+        fit_s=summarize([row["fit_s"] for row in rows]),
+        test_s=summarize([row["test_s"] for row in rows]),
+    )
+
+
+def table1(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner="exhaustive"):
+    """Test errors, ours above the paper's."""
+    found = collect(rows, tuner, "random")
+    table = Table("table1", "Mean squared error on the test part", titles(model_names))
+    notes = Notes()
+    for dataset in dataset_names:
+        ours = {name: found.get((dataset, name)) for name in model_names}
+        theirs = {name: published.ERRORS.get((dataset, name)) for name in model_names}
+        table.rows.append(
+            (DATASETS[dataset].title, "ours", error_cells(ours, theirs, dataset, notes))
+        )
+        table.rows.append(("", "paper", published_cells(theirs, dataset)))
+    table.notes = [
+        *general_notes(rows),
+        f"{LOWER}, {HIGHER}: lower, higher than the paper's mean by more than the uncertainty of "
+        "ours (1.96 standard errors).",
+        "*: the paper's figure is for fixed parameters.",
+        *notes.lines(),
+    ]
+    return table
+
+
+def table2(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner="exhaustive"):
+    """Seconds to train and to test, and their ratios to KNN's, ours above the paper's."""
+    found = collect(rows, tuner, "random")
+    table = Table("table2", "Seconds to train and to test", titles(model_names))
+    notes = Notes()
+    for dataset in dataset_names:
+        label = DATASETS[dataset].title
+        for what, column, theirs in (
+            ("train", "fit_s", published.TRAIN_S),
+            ("test", "test_s", published.TEST_S),
+        ):
+            ours = {
+                name: (summary.mean, summary.spread)
+                for (where, name), shown in found.items()
+                if where == dataset and (summary := getattr(shown, column))
+            }
+            paper = {name: value for (where, name), value in theirs.items() if where == dataset}
+            table.rows += [
+                (label, f"{what} s, ours", time_cells(ours, model_names)),
+                ("", f"{what} s, paper", time_cells(paper, model_names)),
+                ("", f"{what} ÷ KNN, ours", ratio_cells(ours, model_names)),
+                ("", f"{what} ÷ KNN, paper", ratio_cells(paper, model_names)),
+            ]
+            label = ""
+    for dataset in dataset_names:
+        for name in model_names:
+            if (dataset, name) in found:
+                notes.how(found[dataset, name], f"{MODELS[name].title} on {dataset}")
+    table.notes = [
+        *general_notes(rows),
+        "Times are of one fit with the chosen parameters to the training part, and one prediction "
+        "of the test part. The paper prints two decimals: its ratios to a printed 0.00 are absent.",
+        *notes.lines(),
+    ]
+    return table
+
+
+def honest_table(rows, dataset_names, model_names=tuple(MODELS), tuner="exhaustive"):
+    """Test errors on grouped splits above those on random ones, both ours."""
+    table = Table("honest", "Mean squared error on grouped and random splits", titles(model_names))
+    notes = Notes()
+    for dataset in dataset_names:
+        for split, label in (("grouped", DATASETS[dataset].title), ("random", "")):
+            found = collect(rows, tuner, split)
+            ours = {name: found.get((dataset, name)) for name in model_names}
+            table.rows.append((label, split, error_cells(ours, {}, dataset, notes)))
+    table.notes = [
+        *general_notes(rows),
+        "Grouped: no person (Parkinsons) and no repeated input (elsewhere) is in both the "
+        "training and the test part, nor in two folds of the tuning.",
+        *notes.lines(),
+    ]
+    return table
+
+
+class Notes:
+    """Footnotes, each written once and named by a letter."""
+
+    def __init__(self) -> None:
+        self.letters: dict[str, str] = {}
+
+    def how(self, shown: Results, subject: str = "") -> tuple[str, ...]:
+        """Letter of the note on how runs were tuned, none where they are as announced."""
+        if shown.n_runs >= N_RUNS and shown.tuner == "exhaustive":
+            return ()
+        tuner = {
+            "exhaustive": "all configurations searched",
+            "optuna": f"tuned by Optuna, {shown.budget:g} s a run",
+            "fixed": "fixed parameters, not tuned",
+        }[shown.tuner]
+        runs = "1 run" if shown.n_runs == 1 else f"{shown.n_runs} runs"
+        text = f"{subject}: {runs}; {tuner}." if subject else f"{runs}; {tuner}."
+        letter = self.letters.setdefault(text, letter_name(len(self.letters)))
+        return (letter,)
+
+    def lines(self) -> list[str]:
+        """The notes, in the order of their letters."""
+        return [f"{letter}: {text}" for text, letter in self.letters.items()]
+
+
+def letter_name(number: int) -> str:
+    """Return a, b, ... z, aa, ab, ... ."""
+    first, last = divmod(number, 26)
+    return ("" if first == 0 else letter_name(first - 1)) + chr(ord("a") + last)
+
+
+def general_notes(rows) -> list[str]:
+    """What every table says."""
+    codes = sorted({row["code"] or "an installed package" for row in rows})
+    return [
+        f"Mean ± 1.96 standard deviations over {N_RUNS} runs, all configurations searched, "
+        "unless a letter says otherwise.",
+        f"Made by {', '.join(codes)}." if codes else "No run is finished yet.",
+    ]
+
+
+def titles(model_names) -> list[str]:
+    """Column heads."""
+    return [MODELS[name].title for name in model_names]
+
+
+def error_cells(ours, theirs, dataset, notes: Notes) -> list[Cell]:
+    """A line of our errors: best in bold, marks against the paper, a letter for the tuning."""
+    best = min((shown.error.mean for shown in ours.values() if shown), default=None)
+    cells = []
+    for name, shown in ours.items():
+        if shown is None:
+            cells.append(Cell(ABSENT))
+            continue
+        marks = difference(shown.error, theirs.get(name)) + notes.how(shown)
+        text = f"{shown.error.mean:.2f} ± {shown.error.spread:.2f}"
+        cells.append(Cell(text, shown.error.mean == best, marks))
+    return cells
+
+
+def difference(error: Summary, theirs) -> tuple[str, ...]:
+    """The mark of an error that differs from the paper's beyond doubt and rounding."""
+    if theirs is None or abs(error.mean - theirs[0]) <= error.uncertainty + 0.005:
+        return ()
+    return (LOWER,) if error.mean < theirs[0] else (HIGHER,)
+
+
+def published_cells(theirs, dataset) -> list[Cell]:
+    """A line of the paper's errors."""
+    best = min((value[0] for value in theirs.values() if value), default=None)
+    cells = []
+    for name, value in theirs.items():
+        if value is None:
+            cells.append(Cell("N/A"))
+            continue
+        marks = ("*",) if (dataset, name) in published.UNTUNED else ()
+        cells.append(Cell(f"{value[0]:.2f} ± {value[1]:.2f}", value[0] == best, marks))
+    return cells
+
+
+def time_cells(times: dict[str, published.Value], model_names) -> list[Cell]:
+    """A line of seconds."""
+    cells = []
+    for name in model_names:
+        mean, spread = times.get(name, (float("nan"), float("nan")))
+        if isnan(mean):
+            cells.append(Cell(ABSENT))
+        elif isnan(spread):
+            cells.append(Cell(f"≈ {seconds(mean)}"))
+        else:
+            cells.append(Cell(f"{seconds(mean)} ± {seconds(spread)}"))
+    return cells
+
+
+def ratio_cells(times: dict[str, published.Value], model_names) -> list[Cell]:
+    """A line of ratios to KNN's time, where both are known and neither is printed as 0."""
+    base = times.get("knn", (0.0, 0.0))[0]
+    cells = []
+    for name in model_names:
+        mean = times.get(name, (0.0, 0.0))[0]
+        cells.append(Cell(f"{mean / base:.2g}" if base > 0 and mean > 0 else ABSENT))
+    return cells
+
+
+def seconds(value: float) -> str:
+    """Seconds with two digits, or more before the point.
+
+    Examples
+    --------
+    >>> from locallinear.paper.tables import seconds
+    >>> [seconds(value) for value in (1800.0, 16.58, 0.0123, 0.0)]
+    ['1800', '17', '0.012', '0.00']
+    """
+    if value >= 10:
+        return f"{value:.0f}"
+    return f"{value:.2g}" if 0 < value < 0.1 else f"{value:.2f}"
