@@ -152,6 +152,7 @@ def evaluate(run: Run, n_jobs: int | None = None) -> dict[str, Any]:
     folds = split_folds(len(train), groups[train], run.split)
 
     tuned, tuning_s = timed(lambda: tune(model, run, X_train, y_train, folds, n_jobs))
+    warm_up(model, tuned.params, X_train, y_train)
     estimator = model.make(tuned.params, X_train)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -169,6 +170,20 @@ def evaluate(run: Run, n_jobs: int | None = None) -> dict[str, Any]:
         "n_test": len(test),
         "warnings": "; ".join(sorted({warning.category.__name__ for warning in caught})),
     }
+
+
+def warm_up(model: Model, params, X, y) -> None:
+    """Fit and predict a few samples once a process: compilation and imports are not timed."""
+    if model.name in WARM:
+        return
+    WARM.add(model.name)
+    few = slice(0, 300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.make(params, X[few]).fit(X[few], y[few]).predict(X[few])
+
+
+WARM: set[str] = set()
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:

@@ -133,6 +133,9 @@ def table2(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner
     notes = Notes()
     for dataset in dataset_names:
         label = DATASETS[dataset].title
+        marks = {
+            name: notes.how(shown) for (where, name), shown in found.items() if where == dataset
+        }
         for what, column, theirs in (
             ("train", "fit_s", published.TRAIN_S),
             ("test", "test_s", published.TEST_S),
@@ -144,16 +147,12 @@ def table2(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner
             }
             paper = {name: value for (where, name), value in theirs.items() if where == dataset}
             table.rows += [
-                (label, f"{what} s, ours", time_cells(ours, model_names)),
+                (label, f"{what} s, ours", time_cells(ours, model_names, marks)),
                 ("", f"{what} s, paper", time_cells(paper, model_names)),
                 ("", f"{what} ÷ KNN, ours", ratio_cells(ours, model_names)),
                 ("", f"{what} ÷ KNN, paper", ratio_cells(paper, model_names)),
             ]
             label = ""
-    for dataset in dataset_names:
-        for name in model_names:
-            if (dataset, name) in found:
-                notes.how(found[dataset, name], f"{MODELS[name].title} on {dataset}")
     table.notes = [
         *general_notes(rows),
         "Times are of one fit with the chosen parameters to the training part, and one prediction "
@@ -187,7 +186,7 @@ class Notes:
     def __init__(self) -> None:
         self.letters: dict[str, str] = {}
 
-    def how(self, shown: Results, subject: str = "") -> tuple[str, ...]:
+    def how(self, shown: Results) -> tuple[str, ...]:
         """Letter of the note on how runs were tuned, none where they are as announced."""
         if shown.n_runs >= N_RUNS and shown.tuner == "exhaustive":
             return ()
@@ -197,8 +196,7 @@ class Notes:
             "fixed": "fixed parameters, not tuned",
         }[shown.tuner]
         runs = "1 run" if shown.n_runs == 1 else f"{shown.n_runs} runs"
-        text = f"{subject}: {runs}; {tuner}." if subject else f"{runs}; {tuner}."
-        letter = self.letters.setdefault(text, letter_name(len(self.letters)))
+        letter = self.letters.setdefault(f"{runs}; {tuner}.", letter_name(len(self.letters)))
         return (letter,)
 
     def lines(self) -> list[str]:
@@ -214,11 +212,11 @@ def letter_name(number: int) -> str:
 
 def general_notes(rows) -> list[str]:
     """What every table says."""
-    codes = sorted({row["code"] or "an installed package" for row in rows})
+    codes = sorted({row["code"] or "unknown (an installed package)" for row in rows})
     return [
         f"Mean ± 1.96 standard deviations over {N_RUNS} runs, all configurations searched, "
         "unless a letter says otherwise.",
-        f"Made by {', '.join(codes)}." if codes else "No run is finished yet.",
+        f"Made at commit {', '.join(codes)}." if codes else "No run is finished yet.",
     ]
 
 
@@ -229,7 +227,7 @@ def titles(model_names) -> list[str]:
 
 def error_cells(ours, theirs, dataset, notes: Notes) -> list[Cell]:
     """A line of our errors: best in bold, marks against the paper, a letter for the tuning."""
-    best = min((shown.error.mean for shown in ours.values() if shown), default=None)
+    best = least(shown.error.mean for shown in ours.values() if shown)
     cells = []
     for name, shown in ours.items():
         if shown is None:
@@ -237,8 +235,13 @@ def error_cells(ours, theirs, dataset, notes: Notes) -> list[Cell]:
             continue
         marks = difference(shown.error, theirs.get(name)) + notes.how(shown)
         text = f"{shown.error.mean:.2f} ± {shown.error.spread:.2f}"
-        cells.append(Cell(text, shown.error.mean == best, marks))
+        cells.append(Cell(text, f"{shown.error.mean:.2f}" == best, marks))
     return cells
+
+
+def least(means: Iterable[float]) -> str:
+    """The least of the means as it is printed: what prints alike is equally good."""
+    return f"{min(means, default=float('nan')):.2f}"
 
 
 def difference(error: Summary, theirs) -> tuple[str, ...]:
@@ -250,19 +253,20 @@ def difference(error: Summary, theirs) -> tuple[str, ...]:
 
 def published_cells(theirs, dataset) -> list[Cell]:
     """A line of the paper's errors."""
-    best = min((value[0] for value in theirs.values() if value), default=None)
+    best = least(value[0] for value in theirs.values() if value)
     cells = []
     for name, value in theirs.items():
         if value is None:
             cells.append(Cell("N/A"))
             continue
         marks = ("*",) if (dataset, name) in published.UNTUNED else ()
-        cells.append(Cell(f"{value[0]:.2f} ± {value[1]:.2f}", value[0] == best, marks))
+        cells.append(Cell(f"{value[0]:.2f} ± {value[1]:.2f}", f"{value[0]:.2f}" == best, marks))
     return cells
 
 
-def time_cells(times: dict[str, published.Value], model_names) -> list[Cell]:
+def time_cells(times: dict[str, published.Value], model_names, marks=None) -> list[Cell]:
     """A line of seconds."""
+    marks = marks or {}
     cells = []
     for name in model_names:
         mean, spread = times.get(name, (float("nan"), float("nan")))
@@ -271,7 +275,8 @@ def time_cells(times: dict[str, published.Value], model_names) -> list[Cell]:
         elif isnan(spread):
             cells.append(Cell(f"≈ {seconds(mean)}"))
         else:
-            cells.append(Cell(f"{seconds(mean)} ± {seconds(spread)}"))
+            text = f"{seconds(mean)} ± {seconds(spread)}"
+            cells.append(Cell(text, marks=marks.get(name, ())))
     return cells
 
 

@@ -5,6 +5,7 @@ exhaustive ones, which score every configuration of the model's space, and Optun
 paper's way, which scores as many as fit into a time budget.
 """
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +55,11 @@ def search_grid(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
 
 
 def search_neighbors(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
-    """KNN's space from one neighbour search a fold: every K is a prefix of the largest."""
+    """KNN's space from one neighbour search a fold: every K is a prefix of the largest.
+
+    Where several samples are equally far at the K-th place, a search for K alone may keep others
+    of them; neither choice is better.
+    """
     (space,) = model.spaces
     grid = [
         {"n_neighbors": n_neighbors, "weights": weights}
@@ -111,7 +116,7 @@ def search_optuna(model, X, y, folds, seed=0, n_jobs=None, *, budget: float) -> 
     """Optuna's tree-structured Parzen estimator for ``budget`` seconds, the paper's way.
 
     No more trials than the space has configurations, and none is scored twice. A trial that has
-    begun is finished.
+    begun is finished, and one always is.
     """
     try:
         import optuna
@@ -129,8 +134,15 @@ def search_optuna(model, X, y, folds, seed=0, n_jobs=None, *, budget: float) -> 
             scored[key] = params, score(model, params, X, y, folds)
         return scored[key][1]
 
+    end = time.monotonic() + budget
+
+    def stop_at_the_end(study, trial) -> None:
+        # Not Optuna's own time-out, which may pass before the first trial.
+        if time.monotonic() >= end:
+            study.stop()
+
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-    study.optimize(objective, n_trials=model.n_configurations, timeout=budget)
+    study.optimize(objective, model.n_configurations, callbacks=[stop_at_the_end])
     grid, errors = zip(*scored.values(), strict=True)
     return best_of(model, grid, errors)
 
