@@ -1,0 +1,17 @@
+"""Slices of rows that keep temporary arrays small."""
+
+from collections.abc import Iterator
+
+from sklearn import get_config
+
+# Beyond a few megabytes a temporary array falls out of the processor's cache, and larger
+# chunks are slower as well as larger; `working_memory` can only make them smaller.
+CACHE_BYTES = 4 * 2**20
+
+
+def row_chunks(n_rows: int, row_bytes: int) -> Iterator[slice]:
+    """Cut n_rows into slices whose temporary arrays, row_bytes a row, stay small."""
+    budget = min(CACHE_BYTES, int(get_config()["working_memory"] * 2**20))
+    step = max(1, budget // max(row_bytes, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))

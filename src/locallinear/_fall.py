@@ -1,0 +1,368 @@
+"""FALL: fast anchor-regularised local linear models, on numeric targets.
+
+Every training sample has its own linear model: the best of a few anchor models, corrected towards
+the sample's own target. A prediction averages the models of the nearest samples. `fit` reads as
+the paper's Algorithms 1 and 3, `predict` as Algorithm 2; docs/math.md maps symbols to names.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _validation as checks
+from ._anchors import fit_anchor_models, rows_of_points, select_points
+from ._chunks import row_chunks
+from ._explanation import LocalExplanation
+from ._neighborhoods import Neighbors, neighbor_sets
+from ._samples import Samples
+from ._scaling import fit_space, space_from_arrays
+from .kernels import combine, local_models
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+class FALL(BaseEstimator):
+    """What regression and classification share: everything but the meaning of the targets.
+
+    Z (n, d) are the inputs in the feature space of `scaling`, Y (n, m) numeric targets.
+    """
+
+    _parameter_constraints: dict = checks.FALL_PARAMETERS
+
+    def __init__(
+        self,
+        n_anchors=100,
+        *,
+        anchor_selection="random",
+        anchor_models=None,
+        n_anchor_neighbors=20,
+        anchor_alpha=1.0,
+        anchor_l1_ratio=0.0,
+        alpha=1.0,
+        n_neighbors=5,
+        weights="distance",
+        fit_intercept=True,
+        scaling="standard",
+        neighborhood="euclidean",
+        metric_iterations=4,
+        assignment_neighbors=1,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_anchors = n_anchors
+        self.anchor_selection = anchor_selection
+        self.anchor_models = anchor_models
+        self.n_anchor_neighbors = n_anchor_neighbors
+        self.anchor_alpha = anchor_alpha
+        self.anchor_l1_ratio = anchor_l1_ratio
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.fit_intercept = fit_intercept
+        self.scaling = scaling
+        self.neighborhood = neighborhood
+        self.metric_iterations = metric_iterations
+        self.assignment_neighbors = assignment_neighbors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def labels_(self) -> Rows:
+        """The anchor of each sample, (n,)."""
+        return self._samples["labels"][self._samples.places()].astype(np.intp)
+
+    def local_models(self, indices=None) -> Array:
+        """The samples' own models, made on demand.
+
+        Parameters
+        ----------
+        indices : array-like of int, optional
+            Which samples, in the order in which they were fitted; all by default.
+
+        Returns
+        -------
+        models : array (len(indices), d + 1, m)
+            Coefficients in the units of X (with scaling "quantile", of the scaled features), the
+            intercept last.
+        """
+        check_is_fitted(self)
+        if indices is not None:
+            indices = checks.check_indices(indices, len(self._samples))
+        places = self._samples.places(indices)
+        models = local_models.sample_models(
+            self._samples["Z"][places],
+            self._samples["residuals"][places],
+            self._samples["labels"][places],
+            self._models,
+            self.alpha,
+            float(self.fit_intercept),
+        )
+        return self._space.models_to_units(models)
+
+    def forget(self, indices):
+        """Remove samples; what is left of the model stays as it is.
+
+        Parameters
+        ----------
+        indices : array-like of int
+            Which samples. Those after a removed one move up.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        numbers = np.unique(checks.check_indices(indices, len(self._samples)))
+        if len(numbers) == len(self._samples):
+            raise ValueError(
+                f"forget would remove all {len(numbers)} samples, and a model needs some; fit a "
+                "new one instead"
+            )
+        places = self._samples.places(numbers)
+        mask = self._samples.searchable
+        lost = len(numbers) if mask is None else np.count_nonzero(mask[places])
+        checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable - lost)
+        self._samples.remove(numbers)
+        self._neighbors.update(self._samples["Z"], self._samples.searchable)
+        self.n_samples_fit_ = len(self._samples)
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file that `locallinear.load` reads.
+
+        The file is an archive of plain arrays, without code; it is whole or absent.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        from .io import save
+
+        save(self, path)
+
+    def _get_state(self) -> dict:
+        """What a file has to hold of the fitted model, as plain values and arrays."""
+        check_is_fitted(self)
+        places = self._samples.places()
+        names = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
+        names += ["classes_", "_models", "_target_names", "_one_target"]
+        return {
+            "attributes": {name: getattr(self, name) for name in names if hasattr(self, name)},
+            "space": self._space.arrays(),
+            "samples": {name: self._samples[name][places] for name in self._samples},
+        }
+
+    def _set_state(self, state: dict) -> None:
+        """Become the fitted model that `_get_state` described."""
+        columns = state["samples"]
+        for name, value in state["attributes"].items():
+            setattr(self, name, value)
+        self._space = space_from_arrays(**state["space"])
+        self._samples = Samples(columns.pop("searchable", None), **columns)
+        self._neighbors = Neighbors(self._samples["Z"], self._samples.searchable, self.n_jobs)
+        self.n_samples_fit_ = len(self._samples)
+
+    def _fit(self, X: Array, Y: Array, sample_weight, graph) -> None:
+        """Algorithm 1: anchors, then each sample's anchor and its residual from it."""
+        weights = checks.check_sample_weights(sample_weight, len(X))
+        searchable = None if weights is None or weights.all() else weights > 0
+        if graph is not None:
+            graph = checks.check_graph(graph, len(X))
+        self._space = fit_space(self.scaling, X, weights)
+        columns = {"Z": self._space.transform(X), "residuals": np.empty_like(Y)}
+        columns["labels"] = np.empty(len(X), dtype=np.int32)
+        if weights is not None:
+            columns["weights"] = weights
+        samples = Samples(searchable, **columns)
+        checks.check_enough_samples(self.n_neighbors, samples.n_searchable)
+        self._samples = samples
+        self.n_samples_fit_ = len(X)
+        self._neighbors = Neighbors(samples["Z"], searchable, self.n_jobs)
+        self._neighbors.build()
+        self._fit_anchors(Y, graph)
+        self._assign_samples(samples.places(), Y)
+
+    def _fit_anchors(self, Y: Array, graph) -> None:
+        """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood."""
+        Z, samples = self._samples["Z"], self._samples
+        weights = samples.get("weights")
+        if self.anchor_models is not None:
+            models = checks.check_anchor_models(self.anchor_models, Z.shape[1], Y.shape[1])
+            self.anchor_points_ = np.full((len(models), Z.shape[1]), np.nan)
+            self.anchor_models_ = models
+            self._models = self._space.models_from_units(models)
+            return
+        if isinstance(self.anchor_selection, str):
+            rng = check_random_state(self.random_state)
+            points, rows = select_points(self.anchor_selection, self.n_anchors, Z, weights, rng)
+            self.anchor_points_ = self._space.inverse(points)
+        else:
+            self.anchor_points_ = checks.check_anchor_points(self.anchor_selection, Z.shape[1])
+            points, rows = self._space.transform(self.anchor_points_), None
+        if graph is not None:
+            rows = rows_of_points(points, self._neighbors) if rows is None else rows
+            near, padding = neighbor_sets(graph, rows, samples.searchable)
+            reach = np.inf
+        else:
+            n_near = min(self.n_anchor_neighbors, samples.n_searchable)
+            near, padding = self._neighbors.query(points, n_near)[1], None
+            reach = self.n_anchor_neighbors
+        penalty = self.anchor_alpha, self.anchor_l1_ratio
+        self._models = fit_anchor_models(
+            Z, Y, weights, near, padding, reach, penalty, self.fit_intercept
+        )
+        self.anchor_models_ = self._space.models_to_units(self._models)
+
+    def _assign_samples(self, places: Rows, Y: Array) -> None:
+        """Theorem 3 for the samples at these places, whose targets are Y."""
+        Z, samples = self._samples["Z"], self._samples
+        n_near = min(self.assignment_neighbors, samples.n_searchable)
+        k, d, m = len(self._models), Z.shape[1], Y.shape[1]
+        for chunk in row_chunks(len(places), n_near * (k * (m + 1) + d) * 8):
+            here, y = places[chunk], Y[chunk]
+            residuals = local_models.anchor_residuals(Z[here], y, self._models)
+            if n_near == 1:
+                errors = local_models.squared_errors(residuals)
+            else:
+                near = self._neighbors.query(Z[here], n_near)[1]
+                errors = self._mean_errors(near, self._targets(near, places, Y))
+            labels = errors.argmin(axis=1)
+            samples["labels"][here] = labels
+            samples["residuals"][here] = local_models.own_residuals(residuals, labels)
+
+    def _mean_errors(self, near: Rows, Y: Array) -> Array:
+        """Squared errors of all anchors, summed over the samples near each of c, (c, k)."""
+        c, A = near.shape
+        Z = self._samples["Z"][near.ravel()]
+        errors = local_models.squared_errors(
+            local_models.anchor_residuals(Z, Y.reshape(c * A, -1), self._models)
+        ).reshape(c, A, -1)
+        if "weights" not in self._samples:
+            return errors.sum(axis=1)
+        shares = combine.cut_at(self._samples["weights"][near], self.assignment_neighbors)
+        return np.einsum("ca,cak->ck", shares, errors)
+
+    def _targets(self, rows: Rows, new: Rows, Y: Array) -> Array:
+        """Targets of samples: of new ones from Y, of the others as residual plus model."""
+        first = new[0]
+        out = np.empty((*rows.shape, Y.shape[1]))
+        known = rows < first
+        out[~known] = Y[rows[~known] - first]
+        old = rows[known]
+        if len(old):
+            models = self._models[self._samples["labels"][old]]
+            fitted = np.einsum("nd,ndm->nm", self._samples["Z"][old], models[:, :-1])
+            out[known] = self._samples["residuals"][old] + fitted + models[:, -1]
+        return out
+
+    def _append(self, X: Array, Y: Array, sample_weight) -> None:
+        """Add samples: only they are assigned, the anchors and all others stay."""
+        weights = checks.check_sample_weights(sample_weight, len(X))
+        samples = self._samples
+        new = {"Z": self._space.transform(X), "residuals": Y, "labels": np.zeros(len(X))}
+        if weights is not None and "weights" not in samples:
+            samples.add_column("weights", 1.0)
+        if "weights" in samples:
+            new["weights"] = weights = np.ones(len(X)) if weights is None else weights
+        searchable = np.ones(len(X), dtype=bool) if weights is None else weights > 0
+        places = samples.append(searchable, **new)
+        self._neighbors.update(samples["Z"], samples.searchable)
+        self._assign_samples(places, Y)
+        self.n_samples_fit_ = len(samples)
+
+    def _assign_labelled(self, X: Array, Y: Array) -> Rows:
+        """The best anchor of samples that are not stored."""
+        Z = self._space.transform(X)
+        n_near = min(self.assignment_neighbors, self._samples.n_searchable)
+        labels = np.empty(len(Z), dtype=np.intp)
+        nothing = np.array([len(self._samples["Z"])])
+        for chunk in row_chunks(len(Z), n_near * (len(self._models) * 2 + Z.shape[1]) * 8):
+            residuals = local_models.anchor_residuals(Z[chunk], Y[chunk], self._models)
+            errors = local_models.squared_errors(residuals)
+            if n_near > 1:
+                # A stored sample at the same place is this one; otherwise it is one of the near.
+                distances, near = self._neighbors.query(Z[chunk], n_near)
+                stored = distances[:, 0] == 0
+                rest = self._mean_errors(near[:, :-1], self._targets(near[:, :-1], nothing, Y))
+                whole = self._mean_errors(near, self._targets(near, nothing, Y))
+                errors = np.where(stored[:, None], whole, errors + rest)
+            labels[chunk] = errors.argmin(axis=1)
+        return labels
+
+    def _predict(self, X) -> Array:
+        """Algorithm 2 for many queries: (q, m)."""
+        X = self._check_queries(X)
+        Z = self._space.transform(X)
+        shares, near = self._shares(Z)
+        samples, constant = self._samples, float(self.fit_intercept)
+        out = np.empty((len(Z), self._models.shape[2]))
+        for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
+            rows = near[chunk]
+            out[chunk] = combine.predict(
+                Z[chunk],
+                samples["Z"][rows],
+                samples["residuals"][rows],
+                samples["labels"][rows],
+                shares[chunk],
+                self._models,
+                self.alpha,
+                constant,
+            )
+        return out
+
+    def _explain(self, X, shape) -> LocalExplanation:
+        """Models instead of predictions; `shape` cuts predictions (q, m) to what users get."""
+        X = self._check_queries(X)
+        Z = self._space.transform(X)
+        shares, near = self._shares(Z)
+        samples = self._samples
+        parts = combine.averaged_models(
+            samples["Z"][near],
+            samples["residuals"][near],
+            samples["labels"][near],
+            shares,
+            self._models,
+            self.alpha,
+            float(self.fit_intercept),
+        )
+        anchor_part, correction = (self._space.models_to_units(part) for part in parts)
+        models = anchor_part + correction
+        coef, intercept = models[:, :-1], models[:, -1]
+        contributions = coef * self._space.regressors(X)[:, :, None]
+        prediction = contributions.sum(axis=1) + intercept
+        return LocalExplanation(
+            prediction=prediction[shape],
+            coef=coef,
+            intercept=intercept,
+            contributions=contributions,
+            anchor_part=anchor_part,
+            correction_part=correction,
+            neighbors=samples.numbers(near),
+            neighbor_weights=shares,
+            neighbor_labels=samples["labels"][near].astype(np.intp),
+            feature_names=self._feature_names(),
+            target_names=list(self._target_names),
+        )
+
+    def _shares(self, Z: Array) -> tuple[Array, Rows]:
+        """The nearest samples of each query, (q, K), and their weights, which sum to one."""
+        distances, near = self._neighbors.query(Z, self.n_neighbors)
+        shares = combine.distance_weights(distances, self.weights)
+        if callable(self.weights):
+            shares = checks.check_neighbor_weights(shares, distances.shape)
+        if "weights" in self._samples:
+            shares = shares * combine.cut_at(self._samples["weights"][near], self.n_neighbors)
+        return combine.normalised(shares), near
+
+    def _check_queries(self, X) -> Array:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+    def _feature_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)

@@ -1,0 +1,95 @@
+"""The fitted samples: rows that can be appended and removed cheaply."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.intp]
+
+
+class Samples:
+    """Columns of equal length in memory that grows by a quarter at a time.
+
+    Removed rows stay in their places, unsearchable, until they are a tenth of all. Users number
+    the rows that are left, 0 to len(self) − 1; `places` and `numbers` translate.
+
+    Parameters
+    ----------
+    searchable : mask of the rows that may be found as neighbours, or None for all
+    columns : arrays whose first axis is the samples
+    """
+
+    def __init__(self, searchable: NDArray[np.bool_] | None, **columns: NDArray):
+        self._buffers = columns
+        self._used = len(next(iter(columns.values())))
+        self._live: Rows | None = None  # None while nothing is removed
+        self.n_searchable = self._used
+        if searchable is not None:
+            self._buffers["searchable"] = searchable
+            self.n_searchable = int(np.count_nonzero(searchable))
+
+    def __len__(self) -> int:
+        return self._used if self._live is None else len(self._live)
+
+    def __iter__(self):
+        return iter(self._buffers)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._buffers
+
+    def __getitem__(self, name: str) -> NDArray:
+        """A column, removed rows included."""
+        return self._buffers[name][: self._used]
+
+    def get(self, name: str) -> NDArray | None:
+        """A column, or None where there is none of that name."""
+        return self[name] if name in self._buffers else None
+
+    @property
+    def searchable(self) -> NDArray[np.bool_] | None:
+        """Mask of the rows that may be found as neighbours; None for all."""
+        return self.get("searchable")
+
+    def places(self, numbers: Rows | None = None) -> Rows:
+        """Where the rows with these numbers stand; without numbers, all."""
+        live = np.arange(self._used) if self._live is None else self._live
+        return live if numbers is None else live[numbers]
+
+    def numbers(self, places: Rows) -> Rows:
+        """The numbers of the rows that stand at these places."""
+        return places if self._live is None else np.searchsorted(self._live, places)
+
+    def append(self, searchable: NDArray[np.bool_], **columns: NDArray) -> Rows:
+        """Add rows to the end; returns their places."""
+        start, stop = self._used, self._used + len(searchable)
+        if "searchable" not in self and not searchable.all():
+            self._buffers["searchable"] = np.ones(start, dtype=bool)
+        if "searchable" in self:
+            columns["searchable"] = searchable
+        for name, new in columns.items():
+            buffer = self._buffers[name]
+            if stop > len(buffer):
+                grown = np.empty((stop + stop // 4, *buffer.shape[1:]), dtype=buffer.dtype)
+                grown[:start] = buffer[:start]
+                self._buffers[name] = buffer = grown
+            buffer[start:stop] = new
+        if self._live is not None:
+            self._live = np.concatenate([self._live, np.arange(start, stop)])
+        self._used = stop
+        self.n_searchable += int(np.count_nonzero(searchable))
+        return np.arange(start, stop)
+
+    def add_column(self, name: str, value: float) -> None:
+        """A new column that is the same for all rows so far."""
+        self._buffers[name] = np.full(self._used, value)
+
+    def remove(self, numbers: Rows) -> None:
+        """Remove the rows with these numbers."""
+        if "searchable" not in self:
+            self.add_column("searchable", True)
+        gone = self.places(numbers)
+        self.n_searchable -= int(np.count_nonzero(self["searchable"][gone]))
+        self["searchable"][gone] = False
+        self._live = np.delete(self.places(), numbers)
+        if self._used - len(self._live) > self._used // 10:
+            self._buffers = {name: buffer[self._live] for name, buffer in self._buffers.items()}
+            self._used, self._live = len(self._live), None

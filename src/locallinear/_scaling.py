@@ -1,0 +1,174 @@
+"""Feature spaces: where distances are measured and models live, and the way back to the units.
+
+A space maps X (n, d) to Z (n, d). Models (.., d + 1, m; intercept last) fitted in Z are turned
+into models on X where the map is affine; in quantile space no such model exists, and they stay
+on Z. `contributions` are per original feature in every space.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# A uniform variable on [-√3, √3] has variance 1, as a standardised one has: the same penalties
+# mean the same in both spaces.
+HALF_WIDTH = np.sqrt(3.0)
+
+BLOCK = 8192
+
+
+def fit_space(
+    scaling: str | None, X: Array, weights: Array | None
+) -> "AffineSpace | QuantileSpace":
+    """The feature space that the word names, learned from the rows of X that have weight."""
+    if scaling is None:
+        return AffineSpace(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+    if weights is not None:
+        X, weights = X[weights > 0], weights[weights > 0]
+    if scaling == "standard":
+        return standard_space(X, weights)
+    return quantile_space(X, weights)
+
+
+def space_from_arrays(**arrays: NDArray) -> "AffineSpace | QuantileSpace":
+    """The space whose `arrays` these are."""
+    return AffineSpace(**arrays) if "shift" in arrays else QuantileSpace(**arrays)
+
+
+def standard_space(X: Array, weights: Array | None) -> "AffineSpace":
+    """Mean 0 and variance 1 a feature, as scikit-learn's StandardScaler."""
+    weights = np.ones(len(X)) if weights is None else weights
+    # Relative to the first row, so that a large common offset costs no precision.
+    mean = X[0] + _weighted_mean(lambda x: x - X[0], X, weights)
+    scale = np.sqrt(_weighted_mean(lambda x: (x - mean) ** 2, X, weights))
+    constant = scale <= 10 * np.finfo(float).eps * np.abs(mean)
+    return AffineSpace(mean, np.where(constant | (scale == 0), 1.0, scale))
+
+
+def _weighted_mean(term, X: Array, weights: Array) -> Array:
+    """Weighted mean of term(x) over the rows, a block at a time to spare memory."""
+    blocks = range(0, len(X), BLOCK)
+    sums = [weights[i : i + BLOCK] @ term(X[i : i + BLOCK]) for i in blocks]
+    return np.sum(sums, axis=0) / weights.sum()
+
+
+class AffineSpace:
+    """z = (x − shift) / scale, feature by feature."""
+
+    has_units = True
+
+    def __init__(self, shift: Array, scale: Array):
+        self.shift = shift
+        self.scale = scale
+
+    def transform(self, X: Array) -> Array:
+        """X in this space; X itself where the space is that of the units."""
+        if self.is_identity:
+            return X
+        Z = X - self.shift
+        Z /= self.scale
+        return Z
+
+    def inverse(self, Z: Array) -> Array:
+        """Points of this space in the user's units."""
+        return Z * self.scale + self.shift
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the space is that of the user's units."""
+        return not self.shift.any() and bool((self.scale == 1).all())
+
+    def models_to_units(self, models: Array) -> Array:
+        """Models on Z as models on X."""
+        coef = models[..., :-1, :] / self.scale[:, None]
+        intercept = models[..., -1:, :] - (self.shift[:, None] * coef).sum(-2, keepdims=True)
+        return np.concatenate([coef, intercept], axis=-2)
+
+    def models_from_units(self, models: Array) -> Array:
+        """Models on X as models on Z."""
+        coef = models[..., :-1, :]
+        intercept = models[..., -1:, :] + (self.shift[:, None] * coef).sum(-2, keepdims=True)
+        return np.concatenate([coef * self.scale[:, None], intercept], axis=-2)
+
+    def regressors(self, X: Array) -> Array:
+        """What the coefficients that a user sees multiply."""
+        return X
+
+    def arrays(self) -> dict[str, NDArray]:
+        """What defines the space, for a file."""
+        return {"shift": self.shift, "scale": self.scale}
+
+
+def quantile_space(X: Array, weights: Array | None) -> "QuantileSpace":
+    """Each feature's empirical distribution made uniform."""
+    weights = np.ones(len(X)) if weights is None else weights
+    knots, heights = [], []
+    for column in X.T:
+        values, inverse = np.unique(column, return_inverse=True)
+        mass = np.bincount(inverse, weights=weights)
+        # The middle of the step that a value makes in the distribution function.
+        rank = (np.cumsum(mass) - mass / 2) / weights.sum()
+        knots.append(values)
+        heights.append(HALF_WIDTH * (2 * rank - 1))
+    sizes = np.array([len(values) for values in knots])
+    return QuantileSpace(np.concatenate(knots), np.concatenate(heights), sizes)
+
+
+class QuantileSpace:
+    """Feature by feature a piecewise linear map from the seen values to their uniform ranks.
+
+    Outside the seen range it goes on with the average slope inside, so that a model that is
+    linear in Z extrapolates linearly in X. A feature with one seen value is constant everywhere.
+    """
+
+    has_units = False
+
+    def __init__(self, knots: Array, heights: Array, sizes: NDArray[np.intp]):
+        self.knots = knots
+        self.heights = heights
+        self.sizes = sizes
+
+    def transform(self, X: Array) -> Array:
+        """X in this space."""
+        Z = np.empty_like(X)
+        for j, (values, ranks) in enumerate(self._features()):
+            Z[:, j] = _interpolate(X[:, j], values, ranks)
+        return Z
+
+    def inverse(self, Z: Array) -> Array:
+        """Points of this space in the user's units."""
+        X = np.empty_like(Z)
+        for j, (values, ranks) in enumerate(self._features()):
+            X[:, j] = _interpolate(Z[:, j], ranks, values)
+        return X
+
+    def models_to_units(self, models: Array) -> Array:
+        """Models on Z, which have no equal in units."""
+        return models
+
+    def models_from_units(self, models: Array) -> Array:
+        """Models on Z, as `models_to_units` gives them."""
+        return models
+
+    def regressors(self, X: Array) -> Array:
+        """What the coefficients that a user sees multiply."""
+        return self.transform(X)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """What defines the space, for a file."""
+        return {"knots": self.knots, "heights": self.heights, "sizes": self.sizes}
+
+    def _features(self):
+        edges = np.cumsum(self.sizes)[:-1]
+        return zip(np.split(self.knots, edges), np.split(self.heights, edges), strict=True)
+
+
+def _interpolate(x: Array, knots: Array, heights: Array) -> Array:
+    """Piecewise linear through the knots, continued outside with the average slope."""
+    inside = np.interp(x, knots, heights)
+    width = knots[-1] - knots[0]
+    if not width > 0:
+        return inside
+    slope = (heights[-1] - heights[0]) / width
+    below, above = np.minimum(x - knots[0], 0.0), np.maximum(x - knots[-1], 0.0)
+    return inside + slope * (below + above)

@@ -1,0 +1,138 @@
+"""What users may pass in, checked once at the public door."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+
+Array = NDArray[np.float64]
+
+_POSITIVE_COUNT = Interval(Integral, 1, None, closed="left")
+
+FALL_PARAMETERS: dict[str, list] = {
+    "n_anchors": [_POSITIVE_COUNT],
+    "anchor_selection": [StrOptions({"random", "kmeans"}), "array-like"],
+    "anchor_models": [None, "array-like"],
+    "n_anchor_neighbors": [_POSITIVE_COUNT],
+    "anchor_alpha": [Interval(Real, 0, None, closed="left")],
+    "anchor_l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    "alpha": [Interval(Real, 0, None, closed="neither")],
+    "n_neighbors": [_POSITIVE_COUNT],
+    "weights": [StrOptions({"distance", "uniform"}), callable],
+    "fit_intercept": ["boolean"],
+    "scaling": [None, StrOptions({"standard", "quantile"})],
+    "neighborhood": [StrOptions({"euclidean"})],
+    "metric_iterations": [_POSITIVE_COUNT],
+    "assignment_neighbors": [_POSITIVE_COUNT],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+}
+
+
+def check_sample_weights(sample_weight, n_samples: int) -> Array | None:
+    """Weights as an array, None where none are given."""
+    if sample_weight is None:
+        return None
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have one entry a sample, so shape ({n_samples},), but has shape "
+            f"{weights.shape}"
+        )
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight must not be negative, but entry {np.argmax(weights < 0)} is "
+            f"{weights[np.argmax(weights < 0)]}; use 0 to leave a sample out"
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least one must count")
+    return weights
+
+
+def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
+    """Refuse to average more neighbours than there are."""
+    if n_neighbors > n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} samples were to make each prediction, but only "
+            f"n_samples={n_samples} are there (with sample_weight above zero); give more samples "
+            "or fewer neighbours"
+        )
+
+
+def check_anchor_points(points, n_features: int) -> Array:
+    """Anchor points as an array (k, d)."""
+    points = check_array(points, dtype=np.float64, input_name="anchor_selection")
+    if points.shape[1] != n_features:
+        raise ValueError(
+            f"anchor_selection must hold points with the {n_features} features of X, but has "
+            f"shape {points.shape}"
+        )
+    return points
+
+
+def check_anchor_models(models, n_features: int, n_targets: int) -> Array:
+    """Anchor models as an array (k, d + 1, m)."""
+    models = check_array(models, dtype=np.float64, allow_nd=True, input_name="anchor_models")
+    if models.ndim != 3 or models.shape[1:] != (n_features + 1, n_targets):
+        raise ValueError(
+            "anchor_models must have shape (n_anchors, n_features + 1, n_targets) with the "
+            f"intercept last, so (k, {n_features + 1}, {n_targets}), but has shape {models.shape}"
+        )
+    return models
+
+
+def check_graph(graph, n_samples: int) -> csr_array:
+    """The graph as a sparse matrix of n x n, without stored zeros."""
+    if not issparse(graph):
+        raise ValueError(
+            f"graph must be a sparse matrix (scipy.sparse), but is a {type(graph).__name__}; "
+            "sklearn.neighbors.kneighbors_graph makes one"
+        )
+    if graph.shape != (n_samples, n_samples):
+        raise ValueError(
+            f"graph must have a row and a column for each of the {n_samples} samples, but has "
+            f"shape {graph.shape}"
+        )
+    graph = csr_array(graph, copy=True)
+    graph.sum_duplicates()
+    graph.eliminate_zeros()
+    return graph
+
+
+def check_indices(indices, n_samples: int) -> NDArray[np.intp]:
+    """Numbers of samples as an array: integers from 0 to n - 1 (or negative, from the end)."""
+    indices = np.atleast_1d(np.asarray(indices))
+    if indices.ndim != 1 or not (np.issubdtype(indices.dtype, np.integer) or indices.size == 0):
+        raise ValueError(
+            "indices must be whole numbers that say which samples are meant, but came as "
+            f"{indices.dtype} in shape {indices.shape}"
+        )
+    indices = indices.astype(np.intp)
+    unknown = (indices < -n_samples) | (indices >= n_samples)
+    if unknown.any():
+        raise ValueError(
+            f"indices must name samples from 0 to {n_samples - 1}, but one is "
+            f"{indices[unknown][0]}; the model holds {n_samples} samples"
+        )
+    return np.where(indices < 0, indices + n_samples, indices)
+
+
+def check_neighbor_weights(weights, shape: tuple[int, int]) -> Array:
+    """What a user's weight function returned."""
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != shape:
+        raise ValueError(
+            f"weights was given distances of shape {shape} and must return as many weights, but "
+            f"returned shape {weights.shape}"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(
+            "weights must return finite numbers that are not negative, but returned "
+            f"{weights[~np.isfinite(weights) | (weights < 0)][0]}"
+        )
+    return weights

@@ -1,0 +1,209 @@
+"""Models in files: plain arrays and one page of JSON, no pickle.
+
+A file is a zip archive without compression: `model.json` (format, version, class, state) and a
+.npy file for each array that the state refers to. The archive's comment is the SHA-256 of
+everything before it, so that a damaged or changed file is told from a whole one. A file is
+written beside its final place and moved there when it is complete. Reading checks sizes before
+it allocates, and runs nothing that is in the file.
+"""
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = "locallinear model"
+VERSION = 1
+DIGEST_SIZE = 64
+
+
+class ModelFileError(ValueError):
+    """A file that holds no model, or none that this version of the library can read."""
+
+
+def save(estimator, path: str | Path) -> None:
+    """Write a fitted estimator to a file.
+
+    Parameters
+    ----------
+    estimator : a fitted estimator of this library
+    path : str or Path
+        Where; a file that is there is replaced.
+    """
+    arrays: dict[str, NDArray] = {}
+    page = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": type(estimator).__name__,
+        "parameters": _encode(estimator.get_params(deep=False), "parameter", arrays),
+        "state": _encode(estimator._get_state(), "state", arrays),
+    }
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                archive.comment = b"0" * DIGEST_SIZE
+                archive.writestr("model.json", json.dumps(page))
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, array, allow_pickle=False)
+            digest = _digest(file)
+            file.seek(-DIGEST_SIZE, os.SEEK_END)
+            file.write(digest)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(path: str | Path):
+    """Read an estimator that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    The fitted estimator.
+
+    Examples
+    --------
+    >>> import locallinear, tempfile, pathlib
+    >>> model = locallinear.FALLRegressor(n_neighbors=1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "line.model"
+    >>> model.save(path)
+    >>> locallinear.load(path).predict([[1.0]])
+    array([1.])
+    """
+    path = Path(path)
+    with open(path, "rb") as file:
+        try:
+            page, arrays = _read(file, path)
+            estimator = _estimator_class(page["class"])(**_decode(page["parameters"], arrays))
+            estimator._validate_params()
+            estimator._set_state(_decode(page["state"], arrays))
+        except ModelFileError:
+            raise
+        except (zipfile.BadZipFile, ValueError, KeyError, TypeError, IndexError, EOFError) as error:
+            raise ModelFileError(
+                f"{path} is no whole model file ({error}); save the model again"
+            ) from error
+    return estimator
+
+
+def _read(file, path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """The page and the arrays of a file whose checksum, sizes and version are right."""
+    size = os.fstat(file.fileno()).st_size
+    if not zipfile.is_zipfile(file):
+        raise ModelFileError(
+            f"{path} is not a model file, or only the beginning of one; it must come from save"
+        )
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+        if not stored or sum(member.file_size for member in members) > size:
+            raise ModelFileError(f"{path} is not a model file: it holds more than its own size")
+        if "model.json" not in archive.namelist():
+            raise ModelFileError(f"{path} is an archive, but not of a model")
+        page = json.loads(archive.read("model.json"))
+        if not isinstance(page, dict) or page.get("format") != FORMAT:
+            raise ModelFileError(f"{path} is an archive, but not of a model")
+        if page["version"] > VERSION:
+            raise ModelFileError(
+                f"{path} was written by a newer version of locallinear (file format "
+                f"{page['version']}, this one reads up to {VERSION}); update locallinear"
+            )
+        if archive.comment != _digest(file):
+            raise ModelFileError(f"{path} was changed after it was saved; save the model again")
+        arrays = {
+            member.filename.removesuffix(".npy"): _read_array(archive.read(member))
+            for member in members
+            if member.filename.endswith(".npy")
+        }
+    return page, arrays
+
+
+def _read_array(data: bytes) -> NDArray:
+    """An array from the bytes of a .npy file, which must be exactly as long as it says."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, fortran, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ModelFileError("arrays of objects are not allowed in a model file")
+    flat = np.frombuffer(data, dtype=dtype, offset=stream.tell())
+    return flat.reshape(shape, order="F" if fortran else "C").copy()
+
+
+def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
+    """JSON for a value; its arrays go into `arrays` under names that the JSON refers to."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {"dict": {str(k): _encode(v, f"{name}-{k}", arrays) for k, v in value.items()}}
+    if isinstance(value, list | tuple):
+        return {"list": [_encode(v, f"{name}-{i}", arrays) for i, v in enumerate(value)]}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        return {"objects": [_encode(v, name, arrays) for v in value.tolist()]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufUSMm":
+        arrays[name] = value
+        return {"array": name}
+    raise ValueError(
+        f"a model file holds numbers, words and arrays, but {name} is a {type(value).__name__}; "
+        "set it to one of those before saving, or keep the model with joblib or skops"
+    )
+
+
+def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "dict":
+        return {name: _decode(v, arrays) for name, v in content.items()}
+    if kind == "list":
+        return [_decode(v, arrays) for v in content]
+    if kind == "objects":
+        return np.array([_decode(v, arrays) for v in content], dtype=object)
+    return arrays[content]
+
+
+def _digest(file) -> bytes:
+    """SHA-256 of a file up to the archive's comment."""
+    remaining = file.seek(0, os.SEEK_END) - DIGEST_SIZE
+    file.seek(0)
+    digest = hashlib.sha256()
+    while remaining > 0 and (block := file.read(min(remaining, 2**20))):
+        digest.update(block)
+        remaining -= len(block)
+    return digest.hexdigest().encode()
+
+
+def _estimator_class(name: str):
+    import locallinear
+
+    if name not in locallinear.__all__ or not hasattr(getattr(locallinear, name), "_set_state"):
+        raise ModelFileError(f"the file holds a {name!r}, which this version does not know")
+    return getattr(locallinear, name)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,96 @@
+"""One linear model per anchor, fitted on the anchor's neighbourhood (the paper's Algorithm 3).
+
+A neighbourhood is K samples with weights; a weight of zero pads neighbourhoods of unequal size.
+All anchors are solved at once. The objective is scikit-learn's ElasticNet with sample weights,
+
+    1 / (2 Σ_j v_j) Σ_j v_j (y_j − wᵀx_j − b)² + α R ||w||₁ + α (1 − R) / 2 ||w||²,
+
+for each target on its own, with b = 0 where there is no intercept.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def fit_models(
+    X: Array, Y: Array, weights: Array, alpha: float, l1_ratio: float, fit_intercept: bool
+) -> Array:
+    """Elastic net models of k neighbourhoods.
+
+    Parameters
+    ----------
+    X : (k, K, d) inputs, Y : (k, K, m) targets, weights : (k, K), not all zero in a row
+    alpha, l1_ratio : the penalty α and its share R of the absolute values
+    fit_intercept : whether the models have a constant term
+
+    Returns
+    -------
+    models : (k, d + 1, m), the intercept last
+    """
+    if alpha == 0 or l1_ratio == 0:
+        return ridge_path(X, Y, weights, [alpha], fit_intercept)[0]
+    return elastic_net_path(X, Y, weights, [alpha], l1_ratio, fit_intercept)[0]
+
+
+def ridge_path(
+    X: Array, Y: Array, weights: Array, alphas: list[float], fit_intercept: bool
+) -> Array:
+    """Ridge models of k neighbourhoods for several penalties, (len(alphas), k, d + 1, m).
+
+    One singular value decomposition serves all penalties; unlike the normal equations it keeps
+    its precision when features differ by many orders of magnitude. A penalty of zero gives the
+    least squares model of smallest norm.
+    """
+    centred = _Centred(X, Y, weights, fit_intercept)
+    U, s, Vt = np.linalg.svd(centred.X, full_matrices=False)
+    UtY = U.swapaxes(1, 2) @ centred.Y
+    negligible = s <= s[:, :1] * max(X.shape[1:]) * np.finfo(float).eps
+    models = np.empty((len(alphas), X.shape[0], X.shape[2] + 1, Y.shape[2]))
+    for out, alpha in zip(models, alphas, strict=True):
+        # s / (s² + c), written so that s² cannot overflow.
+        shrunk = s + (alpha * centred.total)[:, None] / np.where(s > 0, s, 1.0)
+        gain = np.where(negligible, 0.0, 1.0 / np.where(negligible, 1.0, shrunk))
+        coef = Vt.swapaxes(1, 2) @ (gain[:, :, None] * UtY)
+        out[:] = centred.with_intercept(coef)
+    return models
+
+
+def elastic_net_path(
+    X: Array,
+    Y: Array,
+    weights: Array,
+    alphas: list[float],
+    l1_ratio: float,
+    fit_intercept: bool,
+) -> Array:
+    """Elastic net models of k neighbourhoods for several penalties, (len(alphas), k, d + 1, m).
+
+    The problems are solved to machine precision on their d x d Gram matrices, so that the result
+    does not depend on which other penalties are asked for.
+    """
+    from .elastic_net import solve_path  # compiled: not loaded before it is needed
+
+    centred = _Centred(X, Y, weights, fit_intercept)
+    scale = centred.total[:, None, None]
+    gram = centred.X.swapaxes(1, 2) @ centred.X / scale
+    moment = centred.X.swapaxes(1, 2) @ centred.Y / scale
+    coefs = solve_path(gram, moment, np.asarray(alphas, dtype=float), float(l1_ratio))
+    return np.stack([centred.with_intercept(coef) for coef in coefs])
+
+
+class _Centred:
+    """Neighbourhoods with the weights multiplied in and, with an intercept, the means removed."""
+
+    def __init__(self, X: Array, Y: Array, weights: Array, fit_intercept: bool):
+        self.total = weights.sum(axis=1)
+        share = (weights / self.total[:, None])[:, None, :]
+        self.x_mean = share @ X if fit_intercept else np.zeros((len(X), 1, X.shape[2]))
+        self.y_mean = share @ Y if fit_intercept else np.zeros((len(X), 1, Y.shape[2]))
+        root = np.sqrt(weights)[:, :, None]
+        self.X = root * (X - self.x_mean)
+        self.Y = root * (Y - self.y_mean)
+
+    def with_intercept(self, coef: Array) -> Array:
+        return np.concatenate([coef, self.y_mean - self.x_mean @ coef], axis=1)

@@ -1,0 +1,48 @@
+"""Which anchor a sample belongs to, and the sample's own model (the paper's Theorem 3).
+
+Sample i chooses the anchor l_i that predicts it best, and its model is that anchor's plus a
+correction along its own input:
+
+    W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i),   r_i = y_i − A_{l_i}ᵀ x̃_i,   s_i = ||x̃_i||².
+
+Labels l_i and residuals r_i are all that has to be kept: O(n m) numbers, not n d m.
+Models carry the intercept last; the constant feature of x̃ is `constant`, 1 or 0.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.intp]
+
+
+def anchor_residuals(X: Array, Y: Array, models: Array) -> Array:
+    """y_i − A_lᵀ x̃_i for all samples and anchors, (m, n, k): a matrix product per target."""
+    out = np.empty((Y.shape[1], len(X), len(models)))
+    for target, residuals in enumerate(out):
+        np.matmul(X, models[:, :-1, target].T, out=residuals)
+        residuals += models[:, -1, target]
+        np.subtract(Y[:, target, None], residuals, out=residuals)
+    return out
+
+
+def squared_errors(residuals: Array) -> Array:
+    """||y_i − A_lᵀ x̃_i||² from the residuals (m, n, k), as (n, k)."""
+    errors = residuals[0] ** 2
+    for more in residuals[1:]:
+        errors += more**2
+    return errors
+
+
+def own_residuals(residuals: Array, labels: Labels) -> Array:
+    """r_i (n, m): of all anchors' residuals (m, n, k), those of each sample's anchor."""
+    return residuals[:, np.arange(len(labels)), labels].T
+
+
+def sample_models(
+    X: Array, residuals: Array, labels: Labels, models: Array, alpha: float, constant: float
+) -> Array:
+    """W_i of each sample, (n, d + 1, m), from its r_i and l_i."""
+    x = np.column_stack([X, np.full(len(X), constant)])
+    scale = alpha + np.einsum("nd,nd->n", x, x)
+    return models[labels] + x[:, :, None] * (residuals / scale[:, None])[:, None, :]
