@@ -16,14 +16,14 @@ Data walk one way: ``_sources`` (what is where, and whose) → ``_download`` (by
 ``_convert`` (original to tidy) → ``_cache`` (tidy to Bunch) → ``_fetch`` (the public functions).
 """
 
-from locallinear.datasets._fetch import (
+from ._fetch import (
     fetch_concrete,
     fetch_parkinsons,
     fetch_qsar_aquatic_toxicity,
     fetch_qsar_fish_toxicity,
     fetch_superconductivity,
 )
-from locallinear.datasets._synthetic import load_moons, load_step
+from ._synthetic import load_moons, load_step
 
 __all__ = [
     "fetch_concrete",

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from locallinear.datasets._convert import tidy_csv
-from locallinear.datasets._download import DownloadError, download_member, read_member
-from locallinear.datasets._sources import Source
+from ._convert import tidy_csv
+from ._download import DownloadError, download_member, read_member
+from ._sources import Source
 
 
 def data_folder(data_home=None) -> Path:

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from locallinear.datasets._sources import Source
+from ._sources import Source
 
 
 def tidy_csv(source: Source, original: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """The public ``fetch_*`` functions: one a data set, in scikit-learn's manner."""
 
-from locallinear.datasets._cache import fetch
-from locallinear.datasets._sources import (
+from ._cache import fetch
+from ._sources import (
     CONCRETE,
     PARKINSONS,
     QSAR_AQUATIC_TOXICITY,

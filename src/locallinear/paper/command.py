@@ -5,14 +5,14 @@ from pathlib import Path
 
 import click
 
-from locallinear.datasets._cache import write_whole
-from locallinear.paper.live import LiveView
-from locallinear.paper.models import MODELS
-from locallinear.paper.protocol import DATASETS, N_RUNS, TUNERS, Run, plan
-from locallinear.paper.render import RENDERERS, to_terminal
-from locallinear.paper.runner import Failure, run_all
-from locallinear.paper.store import Store, to_csv
-from locallinear.paper.tables import honest_table, table1, table2
+from ..datasets._cache import write_whole
+from .live import LiveView
+from .models import MODELS
+from .protocol import DATASETS, N_RUNS, TUNERS, Run, plan
+from .render import RENDERERS, to_terminal
+from .runner import Failure, run_all
+from .store import Store, to_csv
+from .tables import honest_table, table1, table2
 
 HONEST = ("parkinsons", "superconductivity")
 TABLES = {"table1": table1, "table2": table2, "honest": honest_table}
@@ -122,7 +122,7 @@ def write_results(store: Store, out: Path, what, dataset, models, tuner) -> None
 def draw_figures(out: Path) -> None:
     """Draw the paper's figures."""
     try:
-        from locallinear.paper.figures import write_figures
+        from .figures import write_figures
     except ModuleNotFoundError as error:
         raise click.UsageError(
             f"Figures need {error.name}: pip install 'locallinear[plot]'."

@@ -4,8 +4,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 
-from locallinear.paper.protocol import Run
-from locallinear.paper.store import Store
+from .protocol import Run
+from .store import Store
 
 
 class LiveView:

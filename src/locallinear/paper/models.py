@@ -13,7 +13,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
-from locallinear.paper.tuning import Search, search_fall, search_grid, search_neighbors
+from .tuning import Search, search_fall, search_grid, search_neighbors
 
 PENALTIES = [10.0**exponent for exponent in range(-3, 4)]
 NEIGHBORS = list(range(5, 51, 5))
@@ -56,14 +56,14 @@ def make_fall(params, X):
 
     The splits are shuffled already, so the first k rows are as random as any.
     """
-    from locallinear import FALLRegressor
+    from .. import FALLRegressor
 
     return FALLRegressor(**params, scaling=None, anchor_selection=X[: params["n_anchors"]])
 
 
 def make_network_lasso(params, X):
     """Network lasso on the graph of five nearest neighbours."""
-    from locallinear import NetworkLassoRegressor
+    from .. import NetworkLassoRegressor
 
     return NetworkLassoRegressor(**params, n_neighbors=5)
 

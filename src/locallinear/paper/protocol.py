@@ -21,9 +21,9 @@ import numpy as np
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, train_test_split
 
-from locallinear import datasets
-from locallinear.paper.models import MODELS, Model
-from locallinear.paper.tuning import Search, Tuned, search_optuna
+from .. import datasets
+from .models import MODELS, Model
+from .tuning import Search, Tuned, search_optuna
 
 N_RUNS = 50
 TEST_SIZE = 0.1

@@ -1,6 +1,6 @@
 """A table drawn for the terminal, as Markdown, as LaTeX."""
 
-from locallinear.paper.tables import HIGHER, LOWER, Cell, Table
+from .tables import HIGHER, LOWER, Cell, Table
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 LATEX_MARKS = {LOWER: r"$\downarrow$", HIGHER: r"$\uparrow$", "*": "*"}

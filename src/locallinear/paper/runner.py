@@ -14,9 +14,9 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from locallinear.paper.protocol import Run, evaluate
-from locallinear.paper.provenance import provenance
-from locallinear.paper.store import Store
+from .protocol import Run, evaluate
+from .provenance import provenance
+from .store import Store
 
 POLL_S = 1.0
 Failure = tuple[Run, str]

@@ -25,7 +25,7 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
-from locallinear.paper.protocol import Run
+from .protocol import Run
 
 LEASE_S = 120.0  # a claim whose heartbeat is older has no owner any more
 HEARTBEAT_S = 10.0

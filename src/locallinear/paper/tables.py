@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from locallinear.paper import published
-from locallinear.paper.models import MODELS
-from locallinear.paper.protocol import DATASETS, N_RUNS, TUNERS
+from . import published
+from .models import MODELS
+from .protocol import DATASETS, N_RUNS, TUNERS
 
 Key = tuple[str, str]
 LOWER, HIGHER = "↓", "↑"
@@ -273,9 +273,9 @@ def time_cells(times: dict[str, published.Value], model_names, marks=None) -> li
         if isnan(mean):
             cells.append(Cell(ABSENT))
         elif isnan(spread):
-            cells.append(Cell(f"≈ {seconds(mean)}"))
+            cells.append(Cell(f"≈ {two_digits(mean)}"))
         else:
-            text = f"{seconds(mean)} ± {seconds(spread)}"
+            text = f"{two_digits(mean)} ± {two_digits(spread)}"
             cells.append(Cell(text, marks=marks.get(name, ())))
     return cells
 
@@ -286,19 +286,21 @@ def ratio_cells(times: dict[str, published.Value], model_names) -> list[Cell]:
     cells = []
     for name in model_names:
         mean = times.get(name, (0.0, 0.0))[0]
-        cells.append(Cell(f"{mean / base:.2g}" if base > 0 and mean > 0 else ABSENT))
+        cells.append(Cell(two_digits(mean / base) if base > 0 and mean > 0 else ABSENT))
     return cells
 
 
-def seconds(value: float) -> str:
-    """Seconds with two digits, or more before the point.
+def two_digits(value: float) -> str:
+    """A time or a ratio with two digits or decimals, or more before the point.
 
     Examples
     --------
-    >>> from locallinear.paper.tables import seconds
-    >>> [seconds(value) for value in (1800.0, 16.58, 0.0123, 0.0)]
-    ['1800', '17', '0.012', '0.00']
+    >>> from locallinear.paper.tables import two_digits
+    >>> [two_digits(value) for value in (1800.0, 16.58, 0.0123, 0.000066, 0.0)]
+    ['1800', '17', '0.012', '0.000066', '0.00']
     """
     if value >= 10:
         return f"{value:.0f}"
-    return f"{value:.2g}" if 0 < value < 0.1 else f"{value:.2f}"
+    if value >= 0.1 or value < 1e-6:  # below a microsecond, no clock is to be believed
+        return f"{value:.2f}"
+    return np.format_float_positional(value, 2, unique=False, fractional=False)

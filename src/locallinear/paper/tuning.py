@@ -104,7 +104,7 @@ def search_fall(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
     Its anchors are a random order of each fold's samples, where the paper takes the first ones;
     both are uniform draws, since the split has shuffled the samples.
     """
-    from locallinear import FALLRegressorCV
+    from .. import FALLRegressorCV
 
     (space,) = model.spaces
     search = FALLRegressorCV(grid="paper", cv=folds, random_state=seed, n_jobs=n_jobs).fit(X, y)
