@@ -118,6 +118,13 @@ def test_results_file_that_is_something_else_is_refused_with_status_2(tmp_path):
     assert "should be a results file" in result.stderr
 
 
+def test_folder_that_cannot_be_made_is_refused_with_status_2(tmp_path):
+    (tmp_path / "file").touch()
+    result = call("table1", "--show", "--out", tmp_path / "file" / "out")
+    assert result.exit_code == 2
+    assert "--out should be a folder that can be written to" in result.stderr
+
+
 def test_without_optuna_kernel_ridge_says_what_to_install(data_home, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     result = call("table1", "--dataset", "fish", "--model", "kernel_ridge", "--out", tmp_path)
@@ -147,6 +154,17 @@ def test_live_view_counts_and_shows_the_table_when_a_model_is_through(tmp_path, 
         view.refresh()
         assert view.time_left(store.finished()) == "0:01:00 left"
         assert "THE TABLE" in capsys.readouterr().err
+
+
+def test_model_drawn_with_its_one_anchor_is_the_fitted_local_model():
+    figures = pytest.importorskip("locallinear.paper.figures", reason="figures need matplotlib")
+    model, x, y, chosen = figures.parameters_fit(0)
+    anchors = model.anchor_models_[:, :, 0]
+    shares = np.eye(len(anchors))[chosen]
+    drawn = figures.shared_model(anchors, x, y, shares, model.alpha)
+    distances = np.abs(model.local_models()[:, :, 0] - drawn).max(axis=1)
+    assert distances.min() < 1e-12
+    assert chosen == np.argmin(np.abs(y - anchors @ x))
 
 
 def test_figures_are_written_as_png_and_svg_and_are_the_same_each_time(tmp_path):

@@ -1,5 +1,6 @@
 """The command line of the reproduction: ``reproduce table1 table2 honest figures``."""
 
+import sqlite3
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -55,18 +56,28 @@ def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show):
     """  # noqa: D301, click reads the backspace as "do not wrap"
     models = model or tuple(MODELS)
     wanted = planned(what, dataset, models, tuner, budget, runs)
-    try:
-        store = Store(out / "runs.sqlite")
-    except (OSError, ValueError) as error:
-        raise click.UsageError(str(error)) from error
-    with store:
-        failures = [] if show else execute(store, wanted, jobs, what, models, tuner)
-        if wanted:
+    failures: list[Failure] = []
+    if wanted:
+        with open_store(out) as store:
+            if not show:
+                failures = execute(store, wanted, jobs, what, models, tuner)
             write_results(store, out, what, dataset, models, tuner)
     if "figures" in what:
         draw_figures(out)
     if failures:
         raise click.ClickException(failure_text(failures))
+
+
+def open_store(out: Path) -> Store:
+    """The results file of a folder; a folder that cannot have one is a mistake of the caller."""
+    try:
+        return Store(out / "runs.sqlite")
+    except (OSError, sqlite3.Error) as error:
+        raise click.UsageError(
+            f"--out should be a folder that can be written to; {out} cannot ({error})."
+        ) from error
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def planned(what, dataset, models, tuner, budget, n_runs) -> list[Run]:

@@ -5,6 +5,7 @@ Every ``draw_*`` function takes axes and draws on them; :func:`write_figures` ma
 
 import io
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -206,17 +207,24 @@ def parameters_fit(random_state: int):
     return model, inputs[i], step.target[i], model.labels_[i]
 
 
-def draw_parameters(axes: Axes, model, x, y, shares) -> None:
-    """The minimiser for given shares, its anchors, and all models that fit the sample exactly.
+def shared_model(anchors, x, y, shares, alpha):
+    """The model that minimises the paper's objective when the shares are given.
 
-    W = G + x (y − Gᵀx) / (λ + ‖x‖²) with G the anchors' mean in the given shares: between G and
-    the line of exact models, and nearer to the line the smaller λ is.
+    W = G + x (y − Gᵀx) / (λ + ‖x‖²) with G the anchors' mean in these shares: between G and the
+    models that fit the sample exactly, and nearer to those the smaller λ is.
     """
-    anchors = model.anchor_models_[:, :, 0]
     mean = shares @ anchors
-    own = mean + x * (y - mean @ x) / (model.alpha + x @ x)
+    return mean + x * (y - mean @ x) / (alpha + x @ x)
+
+
+def draw_parameters(axes: Axes, model, x, y, shares) -> None:
+    """The minimiser for given shares, its anchors, and all models that fit the sample exactly."""
+    anchors = model.anchor_models_[:, :, 0]
+    own = shared_model(anchors, x, y, shares, model.alpha)
     slopes = np.array([anchors[:, 0].min() - 0.8, anchors[:, 0].max() + 0.8])
     axes.plot(slopes, (y - slopes * x[0]) / x[1], "--", color="0.5", label="models that fit $y_i$")
+    paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+    place: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "bbox": paper}
     for label, (anchor, share, color) in enumerate(
         zip(anchors, shares, ANCHOR_COLORS, strict=True)
     ):
@@ -225,9 +233,9 @@ def draw_parameters(axes: Axes, model, x, y, shares) -> None:
             axes.annotate("", xy=anchor, xytext=own, arrowprops=arrow)
         axes.plot(*anchor, "o", ms=14, color=color, mec="white")
         text = f"$A_{label + 1}$" + (f", share {share:.2f}" if share > 0 else "")
-        axes.annotate(text, anchor, textcoords="offset points", xytext=(0, -24), ha="center")
+        axes.annotate(text, anchor, xytext=(0, -24), **place)
     draw_shares(axes, own, shares)
-    axes.annotate("$W_i$", own, textcoords="offset points", xytext=(0, 15), ha="center")
+    axes.annotate("$W_i$", own, xytext=(0, 16), **place)
     axes.set(xlabel="slope", xlim=tuple(slopes))
     axes.margins(y=0.15)
 
