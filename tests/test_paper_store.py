@@ -18,7 +18,7 @@ from locallinear.paper.runner import run_all
 from locallinear.paper.store import Store, host, to_csv
 from locallinear.paper.tables import table1
 
-RUNS = plan(["fish"], ["knn", "ridge"], "exhaustive", 60, 5)
+RUNS = plan(["fish"], ["knn", "ridge"], "fixed", 60, 5)
 NOBODY = 2**22 + 1  # above Linux's largest process id
 
 # A worker in a process of its own whose runs last a while and are written to a log.
