@@ -15,6 +15,10 @@ from .protocol import DATASETS, N_RUNS, TUNERS
 Key = tuple[str, str]
 LOWER, HIGHER = "↓", "↑"
 ABSENT = "–"
+LINEAR_KERNEL = (
+    "On all sets but Superconductivity the paper's KRR figures are, to the digit, those of a linear "
+    "kernel; ours searches the RBF and polynomial kernels that the paper lists."
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,7 @@ def table1(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner
         f"{LOWER}, {HIGHER}: lower, higher than the paper's mean by more than the uncertainty of "
         "ours (1.96 standard errors).",
         "*: the paper's figure is for fixed parameters.",
+        *([LINEAR_KERNEL] if "kernel_ridge" in model_names else []),
         *notes.lines(),
     ]
     return table
