@@ -6,6 +6,7 @@ is no different from a second worker of the first.
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -50,7 +51,7 @@ def run_in_processes(store_path, runs, jobs, watch) -> list[Failure]:
     queue = context.SimpleQueue()
     cores = max(1, available_cores() // jobs)
     workers = [
-        context.Process(target=work, args=(store_path, runs, cores, queue.put), daemon=True)
+        context.Process(target=work_alone, args=(store_path, runs, cores, queue.put), daemon=True)
         for _ in range(jobs)
     ]
     failures: list[Failure] = []
@@ -70,6 +71,12 @@ def run_in_processes(store_path, runs, jobs, watch) -> list[Failure]:
             worker.join()
     watch()
     return failures
+
+
+def work_alone(store_path, runs, cores, report) -> None:
+    """The same as `work` in a process of its own, which leaves Ctrl-C to its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    work(store_path, runs, cores, report)
 
 
 def work(

@@ -16,8 +16,8 @@ Key = tuple[str, str]
 LOWER, HIGHER = "↓", "↑"
 ABSENT = "–"
 LINEAR_KERNEL = (
-    "On all sets but Superconductivity the paper's KRR figures are, to the digit, those of a linear "
-    "kernel; ours searches the RBF and polynomial kernels that the paper lists."
+    "On all sets but Superconductivity the paper's KRR figures are, to the digit, those of a "
+    "linear kernel; ours searches the RBF and polynomial kernels that the paper lists."
 )
 
 
