@@ -107,7 +107,13 @@ def search_fall(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
     from .. import FALLRegressorCV
 
     (space,) = model.spaces
-    search = FALLRegressorCV(grid="paper", cv=folds, random_state=seed, n_jobs=n_jobs).fit(X, y)
+    search = FALLRegressorCV(
+        grid="paper",
+        cv=folds,
+        scoring="neg_mean_squared_error",
+        random_state=seed,
+        n_jobs=n_jobs,
+    ).fit(X, y)
     params = {name: search.best_params_[name] for name in space}
     return Tuned(params, -float(search.best_score_), int(search.n_configurations_))
 
