@@ -202,6 +202,38 @@ def test_models_are_made_with_the_parameters_given():
     assert isinstance(MODELS["kernel_ridge"].make({}, None), KernelRidge)
 
 
+def test_anchors_of_fall_are_the_first_training_samples_in_raw_units(small):
+    X, y = small
+    params = {**MODELS["fall"].fixed, "n_anchors": 20}
+    model = MODELS["fall"].make(params, X).fit(X, y)
+    np.testing.assert_array_equal(model.anchor_points_, X[:20])
+    assert model.scaling is None
+
+
+def test_fall_is_searched_in_the_paper_s_space_by_squared_error(small, monkeypatch):
+    asked = {}
+
+    class Recorder:
+        """Stands in for the library's search, whose million configurations take a while."""
+
+        def __init__(self, **parameters):
+            asked.update(parameters)
+
+        def fit(self, X, y):
+            self.best_params_ = {**MODELS["fall"].fixed, "n_anchors": 40}
+            self.best_score_, self.n_configurations_ = -2.5, 1_078_000
+            return self
+
+    monkeypatch.setattr("locallinear.FALLRegressorCV", Recorder, raising=False)
+    result = evaluate(Run("random", "fish", "fall", "exhaustive", 0.0, 4), n_jobs=2)
+    assert (result["cv_mse"], result["n_scored"]) == (2.5, 1_078_000)
+    assert result["params"]["n_anchors"] == 40
+    assert asked["grid"] == "paper"
+    assert asked["scoring"] == "neg_mean_squared_error"
+    assert (asked["random_state"], asked["n_jobs"]) == (4, 2)
+    assert [len(test) for _, test in asked["cv"]] == [36, 36, 36]
+
+
 def test_warnings_of_the_final_fit_are_recorded(small, monkeypatch):
     from locallinear.paper import models
 
