@@ -1,9 +1,17 @@
 """Local linear models that are accurate and readable at once."""
 
+from ._cv import FALLClassifierCV, FALLRegressorCV
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from .io import load
 
 __version__ = "0.1.0"
 
-__all__ = ["FALLClassifier", "FALLRegressor", "LocalExplanation", "load"]
+__all__ = [
+    "FALLClassifier",
+    "FALLClassifierCV",
+    "FALLRegressor",
+    "FALLRegressorCV",
+    "LocalExplanation",
+    "load",
+]

@@ -231,7 +231,7 @@ class FALL(BaseEstimator):
             else:
                 near = self._neighbors.query(Z[here], n_near)[1]
                 errors = self._mean_errors(near, self._targets(near, places, Y))
-            labels = errors.argmin(axis=1)
+            labels = local_models.best_anchors(errors, y)
             samples["labels"][here] = labels
             samples["residuals"][here] = local_models.own_residuals(residuals, labels)
 
@@ -291,7 +291,7 @@ class FALL(BaseEstimator):
                 rest = self._mean_errors(near[:, :-1], self._targets(near[:, :-1], nothing, Y))
                 whole = self._mean_errors(near, self._targets(near, nothing, Y))
                 errors = np.where(stored[:, None], whole, errors + rest)
-            labels[chunk] = errors.argmin(axis=1)
+            labels[chunk] = local_models.best_anchors(errors, Y[chunk])
         return labels
 
     def _predict(self, X) -> Array:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
+TIE_DECIMALS = 11
+
 
 def cut_at(weights: Array, total: float) -> Array:
     """Weights of neighbours, nearest first, cut where their sum reaches the total.
@@ -103,8 +105,11 @@ def averaged_models(
 def nearest_probabilities(scores: Array) -> Array:
     """Each row's nearest point of the probability simplex, which keeps the order of classes.
 
-    The projection is max(score − t, 0) with the t that makes the row sum to one.
+    The projection is max(score − t, 0) with the t that makes the row sum to one. Scores that
+    differ by rounding alone are made equal first: which class wins a tie must not depend on the
+    order in which sums were formed.
     """
+    scores = np.round(scores, TIE_DECIMALS)
     ordered = -np.sort(-scores, axis=1)
     excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
     n_positive = np.count_nonzero(ordered > excess, axis=1)

@@ -4,9 +4,9 @@
 
 Coordinate descent finds the signs of the solution quickly and its digits slowly. Given the
 signs, the solution is one linear system; if it keeps the signs and no zero coefficient wants to
-move, it is the optimum. Where G is singular on the support (a lasso with collinear features),
-coordinate descent goes on to its own end from a start that is always zero, so that the solution,
-although not unique, is always the same.
+move, it is the optimum. Where G is singular on the support (a lasso with collinear features), a
+move along its null space drops a feature. The lasso always starts from zero, so that its
+solution, where it is not unique, is always the same.
 """
 
 import numpy as np
@@ -102,25 +102,23 @@ def _sweep(G, l1, l2, w, gradient):
 def _solve_support(G, c, l1, l2, w, slack):
     """Solve exactly on the signs of w; True if the result is the optimum.
 
-    A solution that would cross zero is followed only up to there, which lowers the objective,
-    and the coefficient that reached zero leaves the support.
+    A solution that would cross zero is followed only up to there, which does not raise the
+    objective, and the coefficient that reached zero leaves the support.
     """
     d = w.size
     support = np.flatnonzero(w)
     while support.size > 0:
-        solution = _solve_spd(G, c, l1, l2, w, support)
-        if solution.size == 0:
+        direction = _direction(G, c, l1, l2, w, support)
+        regular = direction[-1] == 0.0
+        step, leaving = 1.0 if regular else np.inf, -1
+        for a in range(support.size):
+            j = support[a]
+            if direction[a] * w[j] < 0.0 and -w[j] / direction[a] < step:
+                step, leaving = -w[j] / direction[a], j
+        if not np.isfinite(step):
             return False
-        step, leaving = 1.0, -1
         for a in range(support.size):
-            j = support[a]
-            if solution[a] * w[j] <= 0.0:
-                t = w[j] / (w[j] - solution[a])
-                if t < step:
-                    step, leaving = t, j
-        for a in range(support.size):
-            j = support[a]
-            w[j] += step * (solution[a] - w[j]) if leaving >= 0 else solution[a] - w[j]
+            w[support[a]] += step * direction[a]
         if leaving < 0:
             break
         w[leaving] = 0.0
@@ -136,30 +134,50 @@ def _solve_support(G, c, l1, l2, w, slack):
 
 
 @njit(cache=True, nogil=True)
-def _solve_spd(G, c, l1, l2, w, support):
-    """(G + l2 I) u = c − l1 sign(w) on the support by Cholesky; empty if it is singular."""
+def _direction(G, c, l1, l2, w, support):
+    """Where to move on the support: to the solution for these signs, where it is unique.
+
+    (G + l2 I) u = c − l1 sign(w) is solved by Cholesky, and u − w returned, with a 0 appended.
+    If the matrix is singular, the move is along its null space, which leaves the fit as it is,
+    towards a smaller ||w||₁, with a 1 appended.
+    """
     size = support.size
     L = np.empty((size, size))
-    u = np.empty(size)
+    out = np.zeros(size + 1)
     for a in range(size):
         for b in range(a + 1):
             L[a, b] = G[support[a], support[b]]
         L[a, a] += l2
-    for a in range(size):
+        diagonal = L[a, a]
         for b in range(a):
+            for e in range(b):
+                L[a, b] -= L[a, e] * L[b, e]
             L[a, b] /= L[b, b]
-            for e in range(b + 1, a + 1):
-                L[a, e] -= L[a, b] * (L[e, b] if e < a else L[a, b])
-        if L[a, a] <= SINGULAR * (G[support[a], support[a]] + l2):
-            return np.empty(0)
+            L[a, a] -= L[a, b] * L[a, b]
+        if L[a, a] <= SINGULAR * diagonal:
+            # Column a is a combination of those before it: L₀ᵀ v₀ = −(row a of L), v_a = 1.
+            out[a] = 1.0
+            slope = np.sign(w[support[a]])
+            for b in range(a - 1, -1, -1):
+                out[b] = -L[a, b]
+                for e in range(b + 1, a):
+                    out[b] -= L[e, b] * out[e]
+                out[b] /= L[b, b]
+                slope += out[b] * np.sign(w[support[b]])
+            if slope > 0.0:
+                out[: a + 1] *= -1.0
+            out[-1] = 1.0
+            return out
         L[a, a] = np.sqrt(L[a, a])
     for a in range(size):
-        u[a] = c[support[a]] - l1 * np.sign(w[support[a]])
+        out[a] = c[support[a]] - l1 * np.sign(w[support[a]])
         for b in range(a):
-            u[a] -= L[a, b] * u[b]
-        u[a] /= L[a, a]
+            out[a] -= L[a, b] * out[b]
+        out[a] /= L[a, a]
     for a in range(size - 1, -1, -1):
         for b in range(a + 1, size):
-            u[a] -= L[b, a] * u[b]
-        u[a] /= L[a, a]
-    return u
+            out[a] -= L[b, a] * out[b]
+        out[a] /= L[a, a]
+    for a in range(size):
+        out[a] -= w[support[a]]
+    return out

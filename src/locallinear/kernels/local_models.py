@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
+TIE = 1e-12
+
 
 def anchor_residuals(X: Array, Y: Array, models: Array) -> Array:
     """y_i − A_lᵀ x̃_i for all samples and anchors, (m, n, k): a matrix product per target."""
@@ -32,6 +34,21 @@ def squared_errors(residuals: Array) -> Array:
     for more in residuals[1:]:
         errors += more**2
     return errors
+
+
+def best_anchors(errors: Array, Y: Array) -> Labels:
+    """The anchor with the smallest error (n, k) of each sample; of equal ones the first.
+
+    Errors that differ by no more than rounding count as equal, so that the choice does not hang
+    on the order in which sums were formed.
+    """
+    bound = errors.min(axis=1) * (1 + TIE) + tie_floor(Y)
+    return (errors <= bound[:, None]).argmax(axis=1)
+
+
+def tie_floor(Y: Array) -> Array:
+    """Below this a squared error is rounding: (n,) from the targets (n, m)."""
+    return TIE**2 * np.einsum("nm,nm->n", Y, Y)
 
 
 def own_residuals(residuals: Array, labels: Labels) -> Array:

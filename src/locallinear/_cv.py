@@ -1,0 +1,331 @@
+"""FALLRegressorCV and FALLClassifierCV: FALL with every parameter chosen by cross-validation."""
+
+from functools import partial
+from itertools import product
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    _fit_context,
+)
+from sklearn.metrics import get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _metrics
+from ._estimators import FALLClassifier, FALLRegressor
+from ._explanation import LocalExplanation
+from ._folds import Fold
+from ._grids import GRIDS, NOT_SEARCHED, check_grid
+from ._progress import Progress
+from ._search import SPACE_AXES, TIME_IS_UP, Search
+from ._validation import check_sample_weights
+
+Array = NDArray[np.float64]
+
+
+class _SearchCV(MetaEstimatorMixin, BaseEstimator):
+    """What both searches share: everything but the meaning of the targets."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "grid": [StrOptions(set(GRIDS)), dict],
+        "cv": ["cv_object"],
+        "time_budget": [None, Interval(Real, 0, None, closed="neither")],
+        "scoring": [None, StrOptions(set(get_scorer_names())), callable],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        grid="default",
+        *,
+        cv=3,
+        time_budget=None,
+        scoring=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.grid = grid
+        self.cv = cv
+        self.time_budget = time_budget
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Score every configuration by cross-validation, and fit the best on all samples.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+        y : array-like (n,) or (n, m)
+        sample_weight : array-like (n,), optional
+            How often each sample counts, in the fits and in the scores.
+        groups : array-like (n,), optional
+            Passed to the splitter.
+
+        Returns
+        -------
+        self
+        """
+        inputs, targets = self._check_samples(X, y)
+        weights = check_sample_weights(sample_weight, len(inputs))
+        seed = _fixed_seed(self.random_state)
+        estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
+        grid = check_grid(self.grid, estimator)
+        splitter = check_cv(self.cv, targets, classifier=isinstance(self, ClassifierMixin))
+        splits = list(splitter.split(inputs, targets, groups))
+        fixed = {name: [value] for name, value in estimator.get_params().items()}
+        whole = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
+        parts = [
+            self._split(inputs, targets, weights, train, test, whole, seed)
+            for train, test in splits
+        ]
+        search = Search(whole, *zip(*parts, strict=True))
+        self.n_splits_ = len(splits)
+        total = search.scores[0].size
+        progress = Progress(total, verbose=self.verbose, unit="configurations")
+        search.run(time_budget=self.time_budget, n_jobs=self.n_jobs, progress=progress)
+        self._set_results(search, grid)
+        self.best_estimator_ = estimator.set_params(**self.best_params_)
+        self.best_estimator_.fit(X, y, sample_weight)
+        return self
+
+    def _set_results(self, search: Search, grid: dict[str, list]) -> None:
+        """cv_results_ and what is best, from the box of scores."""
+        scores = search.scores.reshape(len(search.scores), -1)
+        mean, spread = scores.mean(axis=0), scores.std(axis=0)
+        scored = np.isfinite(mean)
+        if not scored.any():
+            raise ValueError(
+                "no configuration of the grid could be scored: every n_neighbors in it is more "
+                "than the training samples of a split; give smaller ones or more samples"
+            )
+        results = {
+            f"param_{name}": column
+            for name, column in _columns(search.grid).items()
+            if name in grid
+        }
+        for split, of_split in enumerate(scores):
+            results[f"split{split}_test_score"] = of_split
+        results |= {"mean_test_score": mean, "std_test_score": spread}
+        results["rank_test_score"] = _rank(mean)
+        results["reason"] = self._reasons(search, scored)
+        self.cv_results_ = results
+        self.n_configurations_ = int(np.count_nonzero(scored))
+        self.best_index_ = int(np.nanargmax(mean))
+        self.best_score_ = float(mean[self.best_index_])
+        place = np.unravel_index(self.best_index_, search.scores.shape[1:])
+        self.best_params_ = {
+            name: search.grid[name][i]
+            for name, i in zip(search.axes, place, strict=True)
+            if name in grid
+        }
+
+    def _reasons(self, search: Search, scored: NDArray[np.bool_]) -> NDArray:
+        """Why a configuration has no score, an empty word where it has one."""
+        smallest = min(fold.n_searchable for spaces in search.folds for fold in spaces.values())
+        n_neighbors = _columns(search.grid)["n_neighbors"]
+        reasons = np.full(scored.shape, "", dtype=object)
+        reasons[~scored] = TIME_IS_UP
+        for K in set(search.grid["n_neighbors"]):
+            if smallest < K:
+                reasons[n_neighbors == K] = (
+                    f"n_neighbors={K} is more than the {smallest} training samples of a split"
+                )
+        return reasons
+
+    def _split(self, X, y, weights, train, test, grid, seed):
+        """A split's folds, one a feature space, and its metric."""
+        train, test = np.asarray(train), np.asarray(test)
+        if weights is not None and not (weights[train].any() and weights[test].any()):
+            raise ValueError("sample_weight is zero for all samples of a part of a split")
+        w_train, w_test = (None, None) if weights is None else (weights[train], weights[test])
+        Y, metric = self._targets_and_metric(X, y, train, test, w_test)
+        folds = {}
+        for space in product(*(grid[name] for name in SPACE_AXES)):
+            folds[space] = Fold(
+                X[train],
+                Y,
+                w_train,
+                X[test],
+                space[0],
+                grid,
+                seed,
+                self.n_jobs,
+            )
+        return folds, metric
+
+    def predict(self, X):
+        """Predict with the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def explain(self, X) -> LocalExplanation:
+        """The exact linear model behind each prediction of the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.explain(X)
+
+
+class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
+    """FALLRegressor with its parameters chosen by exhaustive cross-validation.
+
+    Every configuration of the grid is scored exactly as fitting and predicting in a loop would
+    score it, but the work that configurations share is done once, so that a million take seconds.
+
+    Parameters
+    ----------
+    grid : {"default", "paper"} or dict, default="default"
+        What to try: the library's choice, the paper's space of 1,078,000 configurations, or lists
+        of values for parameters of `FALLRegressor`.
+    cv : int, splitter or iterable, default=3
+        As in scikit-learn.
+    time_budget : float, default=None
+        Seconds after which no further configurations are scored; None for no end. What is scored
+        by then covers the grid evenly. Interrupting from the keyboard has the same effect.
+    scoring : str or callable, default=None
+        As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
+        neg_root_mean_squared_error, neg_mean_absolute_error and accuracy are fast, all others are
+        called once a configuration.
+    n_jobs : int, default=None
+        Threads.
+    random_state : int, RandomState or None, default=None
+        Chance in the choice of anchors: the same for all configurations and splits.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    best_estimator_ : FALLRegressor
+        The best configuration, fitted on all samples.
+    best_params_ : dict
+    best_score_ : float
+        Mean score of the best configuration over the splits.
+    best_index_ : int
+        Its place in `cv_results_`.
+    cv_results_ : dict of arrays
+        `param_*`, `split*_test_score`, `mean_test_score`, `std_test_score`, `rank_test_score` as
+        in GridSearchCV, in the order of ParameterGrid, and `reason`, which says why a
+        configuration has no score. `pandas.DataFrame(cv_results_)` makes a frame of it.
+    n_configurations_ : int
+        How many configurations were scored.
+    n_splits_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> grid = {"n_neighbors": [5, 10, 20, 40], "alpha": [1, 10, 100]}
+    >>> model = FALLRegressorCV(grid, random_state=0).fit(X, y)
+    >>> model.n_configurations_
+    12
+    >>> sorted(model.best_params_)
+    ['alpha', 'n_neighbors']
+    """
+
+    _estimator_class = FALLRegressor
+
+    def _check_samples(self, X, y) -> tuple[Array, Array]:
+        return validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+
+    def _targets_and_metric(self, X, y, train, test, weights):
+        Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        scoring = "r2" if self.scoring is None else self.scoring
+        if scoring in _metrics.REGRESSION:
+            return Y[train], partial(_metrics.REGRESSION[scoring], Y[test], weights)
+        replay = partial(_metrics.ReplayRegressor, np.ndim(y) == 1)
+        return Y[train], partial(_metrics.AnyScorer, scoring, X[test], y[test], weights, replay)
+
+
+class FALLClassifierCV(ClassifierMixin, _SearchCV):
+    """FALLClassifier with its parameters chosen by exhaustive cross-validation.
+
+    Parameters and attributes are those of `FALLRegressorCV`; `scoring=None` is the accuracy.
+
+    Attributes
+    ----------
+    classes_ : array (m,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from locallinear import FALLClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = FALLClassifierCV({"n_neighbors": [5, 10, 20]}, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+
+    _estimator_class = FALLClassifier
+
+    @property
+    def classes_(self) -> NDArray:
+        """The classes, in the order of `predict_proba`."""
+        return self.best_estimator_.classes_
+
+    def predict_proba(self, X) -> Array:
+        """Predict the probabilities of the classes with the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    def _check_samples(self, X, y) -> tuple[Array, NDArray]:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        return X, column_or_1d(y)
+
+    def _targets_and_metric(self, X, y, train, test, weights):
+        classes = np.unique(y[train])
+        Y = (y[train][:, None] == classes).astype(np.float64)
+        if self.scoring in (None, "accuracy"):
+            codes = np.where(np.isin(y[test], classes), np.searchsorted(classes, y[test]), -1)
+            return Y, partial(_metrics.Accuracy, codes, weights)
+        replay = partial(_metrics.ReplayClassifier, classes)
+        return Y, partial(_metrics.AnyScorer, self.scoring, X[test], y[test], weights, replay)
+
+
+def _fixed_seed(random_state) -> int:
+    """One seed for all configurations, so that they differ by their parameters alone."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def _columns(grid: dict[str, list]) -> dict[str, NDArray]:
+    """A column a parameter, over all cells of the box in order."""
+    sizes = [len(values) for values in grid.values()]
+    columns = {}
+    for axis, (name, values) in enumerate(grid.items()):
+        kinds = {type(value) for value in values}
+        plain = kinds <= {int} or kinds <= {float, int} or kinds <= {bool}
+        column = np.empty(len(values), dtype=None if plain else object)
+        if plain:
+            column = np.array(values)
+        else:
+            for i, value in enumerate(values):
+                column[i] = value
+        before, after = int(np.prod(sizes[:axis])), int(np.prod(sizes[axis + 1 :]))
+        columns[name] = np.tile(np.repeat(column, after), before)
+    return columns
+
+
+def _rank(mean: Array) -> NDArray[np.int32]:
+    """Ranks from 1 for the highest; equal scores share the lowest of their ranks."""
+    filled = np.where(np.isfinite(mean), mean, -np.inf)
+    ordered = np.sort(-filled)
+    return (np.searchsorted(ordered, -filled, side="left") + 1).astype(np.int32)

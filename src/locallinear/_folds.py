@@ -1,0 +1,250 @@
+"""One split of the data in one feature space: what all its configurations share.
+
+Neighbour lists of the queries and of the samples are made once, for the largest numbers that the
+grid asks for; smaller numbers are their beginnings. Everything is made by the functions that the
+estimator itself uses, so that scores are those of the estimator.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ._anchors import select_points
+from ._chunks import row_chunks
+from ._neighborhoods import Neighbors
+from ._scaling import fit_space
+from ._validation import check_anchor_models, check_anchor_points, check_neighbor_weights
+from .kernels import local_models
+from .kernels.anchors import elastic_net_path, ridge_path
+from .kernels.combine import cut_at, distance_weights, normalised
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# All anchors' errors of all samples are held in blocks of anchors of at most this size.
+BLOCK_BYTES = 32 * 2**20
+
+# Values of λ are padded to a multiple of this, which become vector instructions.
+LANES = 8
+
+
+class Fold:
+    """Training samples and queries of one split in one feature space.
+
+    Parameters
+    ----------
+    X, Y, weights : training inputs (n, d), numeric targets (n, m), sample weights or None
+    queries : (q, d) inputs of the samples to predict
+    scaling : the feature space
+    grid : all values of all parameters
+    seed : random_state of the estimators
+    """
+
+    def __init__(self, X, Y, weights, queries, scaling, grid: dict[str, list], seed: int, n_jobs):
+        searchable = None if weights is None or weights.all() else weights > 0
+        self.space = fit_space(scaling, X, weights)
+        self.Z, self.Y, self.weights = self.space.transform(X), Y, weights
+        self.queries = self.space.transform(queries)
+        self.neighbors = Neighbors(self.Z, searchable, n_jobs)
+        self.n_searchable = len(X) if searchable is None else int(np.count_nonzero(searchable))
+        numbers = np.array(grid["n_neighbors"])
+        self.possible = numbers <= self.n_searchable
+        self.levels = np.unique(numbers[self.possible]).tolist()
+        n_near = max(self.levels, default=1)
+        self.distances, self.near = self.neighbors.query(self.queries, n_near)
+        self.floor = local_models.tie_floor(Y)
+        self.grid, self.seed = grid, seed
+        self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}
+        self._weightings: dict[tuple[int, bool], list[Weighting]] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def inner(self) -> Array:
+        """x_jᵀx of each query and its neighbours, (q, K)."""
+        q, K = self.near.shape
+        out = np.empty((q, K))
+        for chunk in row_chunks(q, K * self.Z.shape[1] * 8):
+            np.einsum("qkd,qd->qk", self.Z[self.near[chunk]], self.queries[chunk], out=out[chunk])
+        return out
+
+    @cached_property
+    def squares(self) -> Array:
+        """||x_j||² of each query's neighbours, (q, K)."""
+        return np.einsum("nd,nd->n", self.Z, self.Z)[self.near]
+
+    @cached_property
+    def sample_neighbors(self) -> Rows:
+        """The nearest samples of each sample, itself included, (n, A)."""
+        n_near = min(max(self.grid["assignment_neighbors"]), self.n_searchable)
+        return self.neighbors.query(self.Z, n_near)[1]
+
+    def assignment_shares(self, n_near: int) -> tuple[Rows, Array]:
+        """Whose errors decide a sample's anchor, (n, A), and how much each counts."""
+        near = self.sample_neighbors[:, : min(n_near, self.n_searchable)]
+        if self.weights is None:
+            return near, np.ones(near.shape)
+        return near, cut_at(self.weights[near], n_near)
+
+    def weightings(self, i_rule: int, fit_intercept: bool) -> "list[Weighting]":
+        """How neighbours count in predictions by a rule of the grid, for all levels; made once."""
+        key = i_rule, fit_intercept
+        with self._lock:
+            if key not in self._weightings:
+                rule, constant = self.grid["weights"][i_rule], float(fit_intercept)
+                self._weightings[key] = [
+                    Weighting(self, levels, weights, constant)
+                    for levels, weights in self._prediction_weights(rule)
+                ]
+            return self._weightings[key]
+
+    def _prediction_weights(self, rule: str | Callable) -> Iterator[tuple[list[int], Array]]:
+        """Weights of the neighbours, (q, K), and the numbers of neighbours that they serve.
+
+        Weights that do not depend on how many neighbours there are serve all levels.
+        """
+        if self.weights is None and not callable(rule):
+            yield self.levels, distance_weights(self.distances, rule)
+            return
+        for level in self.levels:
+            weights = distance_weights(self.distances[:, :level], rule)
+            if callable(rule):
+                weights = check_neighbor_weights(weights, (len(self.queries), level))
+            if self.weights is not None:
+                weights = weights * cut_at(self.weights[self.near[:, :level]], level)
+            yield [level], normalised(weights)
+
+    def anchor_sets(self, i_selection: int, i_models: int) -> "list[AnchorSet]":
+        """Sets of anchors that serve all numbers of anchors in the grid, made once."""
+        key = i_selection, i_models
+        with self._lock:
+            if key not in self._anchor_sets:
+                selection = self.grid["anchor_selection"][i_selection]
+                models = self.grid["anchor_models"][i_models]
+                self._anchor_sets[key] = list(self._make_anchor_sets(selection, models))
+            return self._anchor_sets[key]
+
+    def _make_anchor_sets(self, selection, models) -> "Iterator[AnchorSet]":
+        d, sizes = self.Z.shape[1], self.grid["n_anchors"]
+        if models is not None:
+            models = self.space.models_from_units(check_anchor_models(models, d, self.Y.shape[1]))
+            yield AnchorSet(self, sizes, [len(models)] * len(sizes), models=models)
+        elif not isinstance(selection, str):
+            points = self.space.transform(check_anchor_points(selection, d))
+            yield AnchorSet(self, sizes, [len(points)] * len(sizes), points=points)
+        elif selection == "random":
+            points = self._select("random", max(sizes))
+            yield AnchorSet(self, sizes, [min(k, len(points)) for k in sizes], points=points)
+        else:
+            for k in sizes:
+                points = self._select(selection, k)
+                yield AnchorSet(self, [k], [len(points)], points=points)
+
+    def _select(self, selection: str, k: int) -> Array:
+        rng = check_random_state(self.seed)
+        return select_points(selection, k, self.Z, self.weights, rng)[0]
+
+
+class Weighting:
+    """Weights (q, K) of neighbours that serve some of a fold's levels, and what follows of them."""
+
+    def __init__(self, fold: Fold, levels: list[int], weights: Array, constant: float):
+        self.fold, self.weights, self.constant = fold, weights, constant
+        self.levels = np.array(levels)
+        first = fold.levels.index(levels[0])
+        self.place = slice(first, first + len(levels))
+        alphas = np.asarray(fold.grid["alpha"], dtype=float)
+        self.alphas = np.resize(alphas, -(-len(alphas) // LANES) * LANES)
+        small = weights.size * len(self.alphas) * 8 <= BLOCK_BYTES
+        self._factors = self._make_factors(slice(None)) if small else None
+
+    def factors(self, block: slice) -> Array:
+        """Correction factors of a block of queries for all λ, padded to whole lanes."""
+        return self._make_factors(block) if self._factors is None else self._factors[block]
+
+    def _make_factors(self, block: slice) -> Array:
+        from .kernels.grid import correction_factors  # compiled: loaded when needed
+
+        K = self.weights.shape[1]
+        inner = self.fold.inner[block, :K] + self.constant
+        squares = self.fold.squares[block, :K] + self.constant
+        return correction_factors(inner, squares, self.weights[block], self.alphas)
+
+
+class AnchorSet:
+    """Anchors of a fold, of which the first few serve each smaller number of anchors.
+
+    Parameters
+    ----------
+    fold : their Fold
+    sizes : the values of n_anchors that the set serves
+    counts : for each of them how many anchors there really are
+    points : (k, d) where the anchors are, or models : (k, d + 1, m) given beforehand
+    """
+
+    def __init__(self, fold: Fold, sizes, counts, *, points=None, models=None):
+        self.fold, self.sizes, self.counts = fold, sizes, counts
+        self.models = models
+        if points is not None:
+            n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
+            self.near = fold.neighbors.query(points, n_near)[1]
+
+    def model_path(
+        self, n_near: int, alphas: list[float], l1_ratio: float, fit_intercept: bool
+    ) -> list[Array]:
+        """Anchor models for each of the penalties."""
+        if self.models is not None:
+            return [self.models] * len(alphas)
+        fold, near = self.fold, self.near[:, :n_near]
+        v = np.ones(near.shape)
+        if fold.weights is not None:
+            v = cut_at(fold.weights[near], n_near)
+        k, m = len(near), fold.Y.shape[1]
+        path = np.empty((len(alphas), k, fold.Z.shape[1] + 1, m))
+        for chunk in row_chunks(k, near.shape[1] * (fold.Z.shape[1] + m) * 8 * 4):
+            part = fold.Z[near[chunk]], fold.Y[near[chunk]], v[chunk]
+            if l1_ratio == 0:
+                path[:, chunk] = ridge_path(*part, alphas, fit_intercept)
+            else:
+                path[:, chunk] = elastic_net_path(*part, alphas, l1_ratio, fit_intercept)
+        return list(path)
+
+    def assignments(
+        self, models: Array, assignment_neighbors: list[int]
+    ) -> Iterator[tuple[NDArray[np.int32], Array]]:
+        """For each way of assigning, labels (n, c) and residuals (m, n, c) at the c counts."""
+        from .kernels.grid import running_best, summed_over  # compiled: loaded when needed
+
+        fold, n, m = self.fold, len(self.fold.Z), self.fold.Y.shape[1]
+        levels, place = np.unique(self.counts, return_inverse=True)
+        states = [
+            (
+                np.full(n, np.inf),
+                np.zeros(n, dtype=np.int32),
+                np.zeros((n, m)),
+                np.empty((len(levels), n), dtype=np.int32),
+                np.empty((m, len(levels), n)),
+            )
+            for _ in assignment_neighbors
+        ]
+        step = max(1, BLOCK_BYTES // (n * 8 * (m + 2)))
+        for first in range(0, levels[-1], step):
+            block = models[first : min(first + step, levels[-1])]
+            residuals = local_models.anchor_residuals(fold.Z, fold.Y, block)
+            own_errors = local_models.squared_errors(residuals)
+            for n_near, state in zip(assignment_neighbors, states, strict=True):
+                errors = own_errors
+                if n_near > 1:
+                    errors = summed_over(own_errors, *fold.assignment_shares(n_near))
+                best, labels, own, *notes = state
+                running_best(
+                    errors, residuals, first, fold.floor, best, labels, own, levels, *notes
+                )
+        for *_, out_labels, out_own in states:
+            yield (
+                np.ascontiguousarray(out_labels[place].T),
+                np.ascontiguousarray(out_own[:, place].swapaxes(1, 2)),
+            )

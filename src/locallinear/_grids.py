@@ -1,0 +1,64 @@
+"""Which configurations a search tries: named grids, and the checks of users' own."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
+
+# The paper's search space, on raw features: 1,078,000 configurations.
+PAPER: dict[str, list] = {
+    "n_anchors": [20, 40, 60, 80, 100, 120, 140, 160, 180, 200],
+    "n_anchor_neighbors": [5, 10, 15, 20, 25, 30, 35, 40, 45, 50],
+    "fit_intercept": [True, False],
+    "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3],
+    "anchor_l1_ratio": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0],
+    "alpha": [1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3],
+    "n_neighbors": [5, 10, 15, 20, 25, 30, 35, 40, 45, 50],
+    "scaling": [None],
+}
+
+# What measurably helps on the paper's five data sets (benchmarks/RESULTS.md).
+DEFAULT: dict[str, list] = {
+    "n_anchors": [10, 30, 100, 200],
+    "n_anchor_neighbors": [10, 20, 40, 80],
+    "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0],
+    "alpha": [1e-2, 1e0, 1e1, 1e2],
+    "n_neighbors": [2, 3, 5, 8, 12, 20],
+    "assignment_neighbors": [1, 5, 15],
+    "scaling": ["standard", "quantile"],
+}
+
+GRIDS = {"paper": PAPER, "default": DEFAULT}
+
+# Of a model's parameters these have nothing to search.
+NOT_SEARCHED = {"n_jobs", "random_state"}
+
+
+def check_grid(grid: str | dict, estimator) -> dict[str, list]:
+    """The grid as lists of valid values for the estimator's parameters, or a clear refusal."""
+    if isinstance(grid, str):
+        return GRIDS[grid]
+    known = set(estimator.get_params()) - NOT_SEARCHED
+    unknown = set(grid) - known
+    if unknown:
+        raise ValueError(
+            f"grid has {sorted(unknown)}, but only these parameters can be searched: "
+            f"{sorted(known)}"
+        )
+    return {name: _check_values(name, values, estimator) for name, values in grid.items()}
+
+
+def _check_values(name: str, values: Any, estimator) -> list:
+    if isinstance(values, str) or not np.iterable(values):
+        raise ValueError(f"grid[{name!r}] must be a list of values to try, but is {values!r}")
+    values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    if not values:
+        raise ValueError(f"grid[{name!r}] is empty; give at least one value or leave it out")
+    for value in values:
+        try:
+            validate_parameter_constraints(
+                {name: estimator._parameter_constraints[name]}, {name: value}, f"grid[{name!r}]"
+            )
+        except InvalidParameterError as error:
+            raise ValueError(f"grid[{name!r}] holds a value that cannot be: {error}") from None
+    return values

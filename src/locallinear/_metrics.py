@@ -1,0 +1,175 @@
+"""Scores of many predictions at once, equal to scikit-learn's scorers.
+
+A metric takes the predictions of C configurations for a block of q samples at a time, as an array
+(m, q, C), and gives C scores at the end.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import check_scoring
+
+from .kernels.combine import TIE_DECIMALS, nearest_probabilities
+
+Array = NDArray[np.float64]
+
+
+class _Errors:
+    """Sums over samples of a power of the error, a target at a time."""
+
+    power = 2
+
+    def __init__(self, Y: Array, weights: Array | None):
+        self.Y = Y
+        self.weights = np.ones(len(Y)) if weights is None else weights
+        self.sums: Array | None = None
+
+    def add(self, block: slice, predictions: Array) -> None:
+        """Take the predictions (m, q, C) for the samples of this block."""
+        sums = np.empty((len(predictions), predictions.shape[2]))
+        for target, errors in enumerate(predictions):
+            errors -= self.Y[block, target, None]
+            np.multiply(errors, errors, out=errors) if self.power == 2 else np.abs(errors, errors)
+            np.matmul(self.weights[block], errors, out=sums[target])
+        self.sums = sums if self.sums is None else self.sums + sums
+
+    @property
+    def means(self) -> Array:
+        """Mean a target and configuration, (m, C)."""
+        return self.sums / self.weights.sum()
+
+
+class NegMeanSquaredError(_Errors):
+    """neg_mean_squared_error."""
+
+    def scores(self) -> Array:
+        """One a configuration, (C,)."""
+        return -self.means.mean(axis=0)
+
+
+class NegRootMeanSquaredError(_Errors):
+    """neg_root_mean_squared_error."""
+
+    def scores(self) -> Array:
+        """One a configuration, (C,)."""
+        return -np.sqrt(self.means).mean(axis=0)
+
+
+class NegMeanAbsoluteError(_Errors):
+    """neg_mean_absolute_error."""
+
+    power = 1
+
+    def scores(self) -> Array:
+        """One a configuration, (C,)."""
+        return -self.means.mean(axis=0)
+
+
+class R2(_Errors):
+    """r2, with scikit-learn's convention for a constant target."""
+
+    def scores(self) -> Array:
+        """One a configuration, (C,)."""
+        mean = np.average(self.Y, axis=0, weights=self.weights)
+        spread = (self.weights @ (self.Y - mean) ** 2)[:, None]
+        assert self.sums is not None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r2 = np.where(spread > 0, 1 - self.sums / spread, np.where(self.sums > 0, 0.0, 1.0))
+        return r2.mean(axis=0) if len(self.Y) > 1 else np.full(r2.shape[1], np.nan)
+
+
+class Accuracy:
+    """accuracy, of the class with the highest score; of equal ones the first."""
+
+    def __init__(self, codes: NDArray[np.intp], weights: Array | None):
+        self.codes = codes
+        self.weights = np.ones(len(codes)) if weights is None else weights
+        self.hits: Array | None = None
+
+    def add(self, block: slice, predictions: Array) -> None:
+        """Take the scores (m, q, C) of the classes for the samples of this block."""
+        best = predictions.round(TIE_DECIMALS, out=predictions).argmax(axis=0)
+        hits = self.weights[block] @ (best == self.codes[block, None])
+        self.hits = hits if self.hits is None else self.hits + hits
+
+    def scores(self) -> Array:
+        """One a configuration, (C,)."""
+        assert self.hits is not None
+        return self.hits / self.weights.sum()
+
+
+REGRESSION = {
+    "r2": R2,
+    "neg_mean_squared_error": NegMeanSquaredError,
+    "neg_root_mean_squared_error": NegRootMeanSquaredError,
+    "neg_mean_absolute_error": NegMeanAbsoluteError,
+}
+
+
+class AnyScorer:
+    """Any scorer of scikit-learn: called once a configuration on a model that replays its part."""
+
+    def __init__(self, scoring: str | Callable, X, y, weights: Array | None, make_replay):
+        replay = make_replay()
+        self.scorer = check_scoring(replay, scoring=scoring)
+        self.X, self.y, self.replay = X, y, replay
+        self.extra = {} if weights is None else {"sample_weight": weights}
+        self.blocks: list[Array] = []
+
+    def add(self, block: slice, predictions: Array) -> None:
+        """Take the predictions (m, q, C) for the samples of this block."""
+        self.blocks.append(predictions.copy())
+
+    def scores(self) -> Array:
+        """One a configuration, (C,)."""
+        predictions = np.concatenate(self.blocks, axis=1)
+        out = np.empty(predictions.shape[2])
+        for c in range(len(out)):
+            self.replay.values = predictions[:, :, c].T
+            out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
+        return out
+
+
+class ReplayRegressor(RegressorMixin, BaseEstimator):
+    """Predicts what it holds."""
+
+    def __init__(self, one_target: bool = True):
+        self.one_target = one_target
+        self.values = np.empty((0, 1))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X, y):
+        """Nothing to fit."""
+        return self
+
+    def predict(self, X) -> Array:
+        """The values that it holds."""
+        return self.values[:, 0] if self.one_target else self.values
+
+
+class ReplayClassifier(ClassifierMixin, BaseEstimator):
+    """Predicts the classes of the scores that it holds."""
+
+    def __init__(self, classes=None):
+        self.classes = classes
+        self.classes_ = classes
+        self.values = np.empty((0, 1))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X, y):
+        """Nothing to fit."""
+        return self
+
+    def predict_proba(self, X) -> Array:
+        """The probabilities nearest to the scores that it holds."""
+        return nearest_probabilities(self.values)
+
+    def predict(self, X) -> NDArray:
+        """The classes with the highest probability."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]

@@ -1,0 +1,43 @@
+"""A progress bar that shows the best score so far."""
+
+import sys
+import time
+
+
+class Progress:
+    """How many of `total` are done, the best score and the time left; silent if not verbose.
+
+    With tqdm installed the bar is tqdm's, in notebooks too; without it a line on standard error.
+    """
+
+    def __init__(self, total: int, *, verbose: int, unit: str):
+        self.total, self.verbose, self.unit = total, verbose, unit
+        self.done = 0
+        self.started = self.printed = time.monotonic()
+        self.bar = self._make_bar() if verbose else None
+
+    def _make_bar(self):
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
+        return tqdm(total=self.total, unit=f" {self.unit}", unit_scale=True, file=sys.stderr)
+
+    def advance(self, n: int, best: float) -> None:
+        """Note n more done, and the best score of all."""
+        self.done += n
+        if self.bar is not None:
+            self.bar.set_postfix_str(f"best score {best:.4g}", refresh=False)
+            self.bar.update(n)
+        elif self.verbose and time.monotonic() - self.printed > 0.5:
+            self.printed = time.monotonic()
+            left = (self.printed - self.started) * (self.total / max(self.done, 1) - 1)
+            line = f"{self.done:,} of {self.total:,} {self.unit}, best score {best:.4g}"
+            sys.stderr.write(f"\r{line}, {left:.0f} s left ")
+
+    def close(self) -> None:
+        """End the bar's line."""
+        if self.bar is not None:
+            self.bar.close()
+        elif self.verbose:
+            sys.stderr.write("\n")

@@ -1,0 +1,228 @@
+"""Scores of all configurations of a grid by cross-validation, sharing what can be shared.
+
+A grid is a box with an axis a parameter, in alphabetical order, as scikit-learn's ParameterGrid
+runs through it. The outer axes (feature space, and all that shapes the anchor models) are walked
+a cell at a time, in an order that spreads over the box from the start; the inner axes (n_anchors,
+alpha, n_neighbors, weights) are scored in one go for each cell.
+"""
+
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import islice, product
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from ._chunks import CACHE_BYTES
+from ._folds import AnchorSet, Fold, Weighting
+from ._progress import Progress
+
+Array = NDArray[np.float64]
+
+SPACE_AXES = ("scaling", "neighborhood", "metric_iterations")
+MODEL_AXES = (
+    "anchor_selection",
+    "anchor_models",
+    "n_anchor_neighbors",
+    "fit_intercept",
+    "anchor_l1_ratio",
+)
+TIME_IS_UP = "not scored: the search was stopped before"
+
+
+class Search:
+    """Scores (splits, *axes) of a grid; NaN where a configuration was not or cannot be scored.
+
+    Parameters
+    ----------
+    grid : values of every searched parameter, and single values for all others
+    folds : one dictionary a split, from the feature space (a tuple over SPACE_AXES) to its Fold
+    metrics : one function a split that makes a fresh metric
+    """
+
+    def __init__(self, grid: dict[str, list], folds, metrics):
+        self.axes = sorted(grid)
+        self.grid = {name: grid[name] for name in self.axes}
+        self.folds, self.metrics = folds, metrics
+        shape = [len(self.grid[name]) for name in self.axes]
+        self.scores = np.full((len(folds), *shape), np.nan)
+        self.best = -np.inf
+        self._lock = threading.Lock()
+        self._deadline = np.inf
+
+    def run(self, *, time_budget: float | None, n_jobs: int | None, progress: Progress) -> None:
+        """Score all cells, or as many as the time allows; an interrupt ends it early as well."""
+        self._deadline = np.inf if time_budget is None else time.monotonic() + time_budget
+        self._progress = progress
+        workers = effective_n_jobs(n_jobs)
+        try:
+            # Small matrix products: a thread a cell beats threads inside each product.
+            with threadpool_limits(limits=1, user_api="blas"):
+                if workers == 1:
+                    for cell in self.cells():
+                        self._score_cell(cell)
+                else:
+                    self._run_threads(workers)
+        except KeyboardInterrupt:
+            if not np.isfinite(self.best):
+                raise
+        finally:
+            progress.close()
+
+    def _run_threads(self, workers: int) -> None:
+        cells = iter(self.cells())
+        with ThreadPoolExecutor(workers) as pool:
+            running = {pool.submit(self._score_cell, cell) for cell in islice(cells, workers)}
+            try:
+                while running:
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        future.result()
+                    more = islice(cells, len(done))
+                    running |= {pool.submit(self._score_cell, cell) for cell in more}
+            except BaseException:
+                self._deadline = -np.inf  # the threads end after the step that they are in
+                raise
+
+    def cells(self) -> list[dict[str, int]]:
+        """Positions on the outer axes, in an order that covers the box evenly from the start."""
+        names = SPACE_AXES + MODEL_AXES
+        sizes = [len(self.grid[name]) for name in names]
+        return [dict(zip(names, cell, strict=True)) for cell in spread_order(sizes)]
+
+    def _score_cell(self, cell: dict[str, int]) -> None:
+        """All configurations that share this cell's outer parameters."""
+        if time.monotonic() > self._deadline and np.isfinite(self.best):
+            return
+        value = {name: self.grid[name][i] for name, i in cell.items()}
+        space = tuple(value[name] for name in SPACE_AXES)
+        folds = [of_split[space] for of_split in self.folds]
+        choice = cell["anchor_selection"], cell["anchor_models"]
+        for anchors in zip(*(fold.anchor_sets(*choice) for fold in folds), strict=True):
+            self._score_anchors(cell, value, anchors)
+
+    def _score_anchors(self, cell, value, anchors: tuple[AnchorSet, ...]) -> None:
+        """One kind of anchors, a set a split: all penalties, ways of assigning, and the rest."""
+        paths = [
+            of_split.model_path(
+                value["n_anchor_neighbors"],
+                self.grid["anchor_alpha"],
+                value["anchor_l1_ratio"],
+                value["fit_intercept"],
+            )
+            for of_split in anchors
+        ]
+        at = dict(cell)
+        if len(anchors[0].sizes) < len(self.grid["n_anchors"]):
+            at["n_anchors"] = self.grid["n_anchors"].index(anchors[0].sizes[0])
+        for i, models in enumerate(zip(*paths, strict=True)):
+            if time.monotonic() > self._deadline and np.isfinite(self.best):
+                return
+            at["anchor_alpha"] = i
+            where = tuple(at.get(name, slice(None)) for name in self.axes)
+            scores = np.stack(
+                [
+                    self._score_split(split, anchors[split], models[split], value["fit_intercept"])
+                    for split in range(len(anchors))
+                ]
+            )
+            if "n_anchors" in at:
+                scores = scores[:, :, :, 0]
+            self._note(where, scores)
+
+    def _note(self, where, scores: Array) -> None:
+        with self._lock:
+            self.scores[(slice(None), *where)] = scores
+            mean = scores.mean(axis=0)
+            found = mean[np.isfinite(mean)]
+            if found.size:
+                self.best = max(self.best, float(found.max()))
+            self._progress.advance(mean.size, self.best)
+
+    def _score_split(
+        self, split: int, anchors: AnchorSet, models: Array, fit_intercept: bool
+    ) -> Array:
+        """Scores of one split for given anchor models.
+
+        Returns
+        -------
+        scores : (alpha, assignment_neighbors, n_anchors, n_neighbors, weights), that is, the axes
+            that are left in alphabetical order
+        """
+        grid, fold = self.grid, anchors.fold
+        out = np.full(
+            (
+                len(grid["alpha"]),
+                len(grid["assignment_neighbors"]),
+                len(anchors.counts),
+                len(grid["n_neighbors"]),
+                len(grid["weights"]),
+            ),
+            np.nan,
+        )
+        if not fold.levels:
+            return out
+        place = np.searchsorted(fold.levels, np.array(grid["n_neighbors"])[fold.possible])
+        shape = len(fold.levels), len(anchors.counts), -1
+        assigned = anchors.assignments(models, grid["assignment_neighbors"])
+        for a, (labels, own) in enumerate(assigned):
+            for w in range(len(grid["weights"])):
+                metric = self.metrics[split]()
+                weightings = fold.weightings(w, fit_intercept)
+                for block, predictions in grid_predictions(fold, models, labels, own, weightings):
+                    metric.add(block, predictions)
+                scores = metric.scores().reshape(shape)[:, :, : len(grid["alpha"])]
+                out[:, a][:, :, fold.possible, w] = scores[place].transpose(2, 1, 0)
+        return out
+
+
+def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting]):
+    """Predictions for blocks of queries, (m, q, C), C running over levels, anchor counts and λ.
+
+    λ are padded to whole lanes; the caller drops the surplus.
+    """
+    from .kernels.grid import predict_levels  # compiled: loaded when needed
+
+    m, counts, lanes = len(own), labels.shape[1], len(weightings[0].alphas)
+    size = len(fold.levels) * counts * lanes
+    step = max(16, CACHE_BYTES // (8 * m * size))
+    for start in range(0, len(fold.queries), step):
+        block = slice(start, min(start + step, len(fold.queries)))
+        q = block.stop - block.start
+        out = np.empty((m, q, len(fold.levels), counts, lanes))
+        for t in range(m):
+            by_anchor = fold.queries[block] @ models[:, :-1, t].T + models[:, -1, t]
+            for weighting in weightings:
+                predict_levels(
+                    by_anchor,
+                    fold.near[block],
+                    weighting.weights[block],
+                    weighting.factors(block),
+                    labels,
+                    own[t],
+                    weighting.levels,
+                    out[t, :, weighting.place],
+                )
+        yield block, out.reshape(m, q, size)
+
+
+def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
+    """All cells of a box, in an order whose every beginning covers the box evenly.
+
+    Points of a sequence of low discrepancy come first, each in its cell; cells that it misses
+    for long come last.
+    """
+    cells = list(product(*(range(size) for size in sizes)))
+    if len(cells) == 1:
+        return cells
+    # Additive recurrence with the generalised golden ratio: point i is frac(i / g^j) on axis j.
+    ratio = 2.0
+    for _ in range(50):
+        ratio = (1 + ratio) ** (1 / (len(sizes) + 1))
+    steps = ratio ** -np.arange(1, len(sizes) + 1)
+    points = (0.5 + np.arange(4 * len(cells))[:, None] * steps) % 1.0
+    visited = map(tuple, (points * sizes).astype(int).tolist())
+    return list(dict.fromkeys([*visited, *cells]))
