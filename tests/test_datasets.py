@@ -316,7 +316,7 @@ def serve(monkeypatch):
     """Start a server with the given behaviours in place of the repository."""
     started = []
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(_download, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(_download, "TIMEOUT_S", 0.6)
     monkeypatch.setattr(_download, "DEADLINE_S", 0.3)
     monkeypatch.setattr(_download, "BACKOFF_S", 0.0)
     monkeypatch.setattr(_download, "MAX_BYTES", 100_000)

@@ -190,10 +190,10 @@ def test_claim_of_another_is_taken_over_when_it_is_dead_alone(tmp_path, where, p
 
 def test_claim_is_renewed_while_the_run_lasts(tmp_path):
     path = tmp_path / "runs.sqlite"
-    with Store(path, lease_s=0.5, heartbeat_s=0.05) as first, Store(path, lease_s=0.5) as second:
+    with Store(path, lease_s=1.0, heartbeat_s=0.05) as first, Store(path, lease_s=1.0) as second:
         with first.claim(RUNS[0]) as mine:
             assert mine
-            time.sleep(0.8)  # longer than the lease
+            time.sleep(1.3)  # longer than the lease
             with second.claim(RUNS[0]) as too:
                 assert not too
         with second.claim(RUNS[0]) as mine:
