@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 from locallinear.paper import protocol, published
 from locallinear.paper.models import MODELS
 from locallinear.paper.protocol import DATASETS, Run, evaluate, load, plan
-from locallinear.paper.tables import summarize
+from locallinear.paper.summary import summarize
 from locallinear.paper.tuning import score, search_grid, search_neighbors, search_optuna
 
 RUN = Run("random", "fish", "ridge", "exhaustive", 0.0, 0)

@@ -4,13 +4,12 @@ from locallinear.paper import published
 from locallinear.paper.models import MODELS
 from locallinear.paper.protocol import DATASETS
 from locallinear.paper.render import RENDERERS, to_latex, to_markdown, to_terminal
+from locallinear.paper.summary import collect, summarize
 from locallinear.paper.tables import (
     HIGHER,
     LOWER,
-    collect,
     honest_table,
     letter_name,
-    summarize,
     table1,
     table2,
 )

@@ -1,49 +1,22 @@
-"""The paper's tables from the store's rows: numbers first, then cells, drawn by ``render``."""
+"""The paper's tables as cells with bold, marks and notes; ``render`` draws them."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import isnan, sqrt
-from typing import Any
+from math import isnan
 
 import numpy as np
 
 from . import published
 from .models import MODELS
-from .protocol import DATASETS, N_RUNS, TUNERS
+from .protocol import DATASETS, N_RUNS
+from .summary import Results, Summary, collect
 
-Key = tuple[str, str]
 LOWER, HIGHER = "↓", "↑"
 ABSENT = "–"
 LINEAR_KERNEL = (
     "On all sets but Superconductivity the paper's KRR figures are, to the digit, those of a "
     "linear kernel; ours searches the RBF and polynomial kernels that the paper lists."
 )
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A quantity over the runs of one model on one data set.
-
-    ``spread`` is the paper's: 1.96 standard deviations over the runs. ``uncertainty``, that of
-    the mean, is 1.96 standard errors.
-    """
-
-    mean: float
-    spread: float
-    uncertainty: float
-
-
-@dataclass(frozen=True)
-class Results:
-    """The runs of one model on one data set that a table shows, all tuned in the same way."""
-
-    n_runs: int
-    tuner: str
-    budget: float
-    error: Summary
-    fit_s: Summary
-    test_s: Summary
 
 
 @dataclass(frozen=True)
@@ -64,48 +37,6 @@ class Table:
     columns: list[str]
     rows: list[tuple[str, str, list[Cell]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-def summarize(values) -> Summary:
-    """Mean, spread and uncertainty of the mean.
-
-    Examples
-    --------
-    >>> from locallinear.paper.tables import summarize
-    >>> summarize([1.0, 3.0])
-    Summary(mean=2.0, spread=1.96, uncertainty=1.96)
-    """
-    values = np.asarray(values, dtype=float)
-    n = len(values)
-    error = values.std(ddof=1) / sqrt(n) if n > 1 else float("inf")
-    return Summary(float(values.mean()), float(1.96 * values.std()), float(1.96 * error))
-
-
-def collect(rows: Iterable[dict[str, Any]], tuner: str, split: str) -> dict[Key, Results]:
-    """Results of every pair of data set and model that has runs.
-
-    Where a model was tuned in several ways, those that ``tuner`` asks for are shown, else the
-    more thorough ones.
-    """
-    order = [tuner, *TUNERS]
-    ways: dict[Key, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        if row["split"] == split:
-            way = (-order.index(row["tuner"]), row["budget"])
-            ways[row["dataset"], row["model"]][way].append(row)
-    return {key: results(found[max(found)]) for key, found in ways.items()}
-
-
-def results(rows: list[dict[str, Any]]) -> Results:
-    """Summaries of runs that were tuned in the same way."""
-    return Results(
-        n_runs=len(rows),
-        tuner=rows[0]["tuner"],
-        budget=rows[0]["budget"],
-        error=summarize([row["mse"] for row in rows]),
-        fit_s=summarize([row["fit_s"] for row in rows]),
-        test_s=summarize([row["test_s"] for row in rows]),
-    )
 
 
 def table1(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner="exhaustive"):
