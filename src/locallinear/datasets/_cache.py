@@ -1,0 +1,129 @@
+"""From a source to a Bunch: the tidy file in the cache, made on first use."""
+
+import csv
+import os
+import secrets
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ._convert import tidy_csv
+from ._download import DownloadError, download_member, read_member
+from ._sources import Source
+
+
+def data_folder(data_home=None) -> Path:
+    """The argument, else ``$LOCALLINEAR_DATA``, else ``~/.locallinear``."""
+    chosen = data_home or os.environ.get("LOCALLINEAR_DATA") or Path.home() / ".locallinear"
+    return Path(chosen).expanduser()
+
+
+def tidy_file(source: Source, folder: Path, download_if_missing: bool) -> Path:
+    """Path of the tidy file, made from an archive in the folder or from a download if needed."""
+    path = folder / f"{source.name}.csv"
+    if path.exists():
+        return path
+    by_hand = folder / source.archive_name
+    remedy = (
+        f"Download {source.address} by hand, put it into {folder} as {source.archive_name} "
+        "and call again."
+    )
+    try:
+        if by_hand.exists():
+            original = read_member(by_hand.read_bytes(), source.original, source.sha256)
+        elif download_if_missing:
+            original = download_member(
+                source.address, source.original, source.sha256, f"{source.title} data"
+            )
+        else:
+            raise DownloadError(f"{path} does not exist and download_if_missing is False")
+        content = tidy_csv(source, original)
+    except (DownloadError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise OSError(f"No {source.title} data: {reason}. {remedy}") from error
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise OSError(
+            f"No {source.title} data: cannot write {path} ({error.strerror or error}). Pass a "
+            "data_home, or set LOCALLINEAR_DATA, that can be written to."
+        ) from error
+    return path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that is whole or absent, whoever else writes it and whenever this is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_tidy(source: Source, path: Path) -> np.ndarray:
+    """The tidy file's numbers, (n, columns), after a look at its header."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header = tuple(next(csv.reader(file), ()))
+        if header != source.columns:
+            raise ValueError(
+                f"{path} should start with the columns {', '.join(source.columns[:3])}, ... "
+                f"({len(source.columns)} in all); it starts with {', '.join(header[:3])}, ... "
+                f"({len(header)}). Remove it to have it made anew."
+            )
+        try:
+            table = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} should hold numbers alone: {error}. Remove it to have it made anew."
+            ) from error
+    if len(table) == 0:
+        raise ValueError(f"{path} has a header and no rows. Remove it to have it made anew.")
+    return table
+
+
+def fetch(source: Source, target: str, data_home, download_if_missing, return_X_y, as_frame):
+    """What every ``fetch_*`` does, for one target column of a source."""
+    path = tidy_file(source, data_folder(data_home), download_if_missing)
+    table = read_tidy(source, path)
+    column = {name: table[:, i] for i, name in enumerate(source.columns)}
+    first = 0 if source.groups is None else 1
+    data = np.ascontiguousarray(table[:, first : first + len(source.inputs)])
+    y = column[target].copy()
+    groups = None if source.groups is None else column[source.groups].astype(int)
+    frame = None
+    if as_frame:
+        import pandas as pd
+
+        frame = pd.DataFrame(data, columns=list(source.inputs)).assign(**{target: y})
+        data, y = frame[list(source.inputs)], frame[target]
+        if groups is not None:
+            groups = pd.Series(groups, name=source.groups)
+    if return_X_y:
+        return data, y
+    bunch = Bunch(
+        data=data,
+        target=y,
+        frame=frame,
+        feature_names=list(source.inputs),
+        target_names=[target],
+        DESCR=description(source, target),
+        filename=str(path),
+    )
+    if groups is not None:
+        bunch.groups = groups
+    return bunch
+
+
+def description(source: Source, target: str) -> str:
+    """What a Bunch says about itself."""
+    return (
+        f"{source.title}: {source.n_samples} samples, {len(source.inputs)} inputs, "
+        f"target {target}.\n\nSource: {source.address}\nLicence: {source.licence}\n"
+        f"Please cite: {source.citation}\n"
+    )

@@ -1,0 +1,161 @@
+"""Bytes from the network, safely: bounded in time and size, retried, kept in memory.
+
+Nothing is written here, least of all to a path that an archive chose.
+"""
+
+import hashlib
+import http.client
+import io
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+TIMEOUT_S = 30.0  # of one connection or one read
+DEADLINE_S = 900.0  # of the whole body, against a server that drips
+MAX_BYTES = 100 * 2**20  # of an archive or of the file inside; the largest of ours is 24 MB
+ATTEMPTS = 4
+BACKOFF_S = 1.0  # before the second attempt; doubles after each
+CHUNK_BYTES = 2**16
+
+
+class DownloadError(OSError):
+    """The bytes could not be had, or are not the right ones."""
+
+
+class TransientError(DownloadError):
+    """The same, but another attempt may succeed."""
+
+
+class SameSchemeRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows redirections, except from HTTPS to anything else."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        if urllib.parse.urlsplit(newurl).scheme != req.type:
+            fp.close()
+            raise DownloadError(f"the server redirects to {newurl}, which is not {req.type}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def download_member(address: str, member: str, sha256: str | None, title: str) -> bytes:
+    """Download a zip and return one file in it, tried again where that may help.
+
+    Parameters
+    ----------
+    address : str
+    member : str
+        Name of the file inside the zip.
+    sha256 : str or None
+        Its checksum, where known.
+    title : str
+        What the progress bar says.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    DownloadError
+        With the reason alone; the caller knows the remedy.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            return read_member(download(address, title), member, sha256)
+        except TransientError:
+            if attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(BACKOFF_S * 2**attempt)
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def download(address: str, title: str) -> bytes:
+    """One attempt at the whole body behind an address."""
+    opener = urllib.request.build_opener(SameSchemeRedirect)
+    request = urllib.request.Request(address, headers={"User-Agent": "locallinear"})
+    try:
+        with opener.open(request, timeout=TIMEOUT_S) as response:
+            return read_body(response, title)
+    except urllib.error.HTTPError as error:
+        error.close()  # it holds the connection
+        # 5xx and 429 pass; a page that is missing or forbidden stays so.
+        kind = TransientError if error.code >= 500 or error.code == 429 else DownloadError
+        raise kind(f"the server answered {error.code} {error.reason}") from error
+    except DownloadError:
+        raise
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise TransientError(f"the connection failed ({reason or type(error).__name__})") from error
+
+
+def read_body(response: http.client.HTTPResponse, title: str) -> bytes:
+    """Read a response to its end, within MAX_BYTES and DEADLINE_S."""
+    length = response.headers.get("Content-Length", "")
+    total = int(length) if length.isdigit() else None
+    if total is not None and total > MAX_BYTES:
+        raise DownloadError(f"the server announces {total} bytes, more than {MAX_BYTES}")
+    deadline = time.monotonic() + DEADLINE_S
+    body = bytearray()
+    with progress_bar(title, total) as advance:
+        # read1 returns what has arrived, so that the deadline is looked at while bytes drip in.
+        while chunk := response.read1(CHUNK_BYTES):
+            body += chunk
+            advance(len(chunk))
+            if len(body) > MAX_BYTES:
+                raise DownloadError(f"the server sent more than {MAX_BYTES} bytes")
+            if time.monotonic() > deadline:
+                raise TransientError(f"the download was not complete after {DEADLINE_S:g} s")
+    if total is not None and len(body) < total:
+        raise TransientError(f"the connection was cut after {len(body)} of {total} bytes")
+    return bytes(body)
+
+
+def read_member(archive: bytes, member: str, sha256: str | None) -> bytes:
+    """One file of a zip, in memory: other members and their paths are never looked at."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+            if member not in opened.namelist():
+                raise DownloadError(f"the archive holds no file named {member}")
+            with opened.open(member) as file:
+                content = file.read(MAX_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        # A body without Content-Length that was cut shows here first.
+        raise TransientError(f"the archive is damaged or no zip ({error})") from error
+    if len(content) > MAX_BYTES:
+        raise DownloadError(f"{member} in the archive is larger than {MAX_BYTES} bytes")
+    found = hashlib.sha256(content).hexdigest()
+    if sha256 is not None and found != sha256:
+        raise DownloadError(f"{member} has the wrong checksum: sha256 {found}, expected {sha256}")
+    return content
+
+
+@contextmanager
+def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
+    """Yield a function that is told how many bytes have come; silent where nobody watches."""
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        yield plain_counter(title, total)
+        return
+    with tqdm(desc=title, total=total, unit="B", unit_scale=True, disable=None) as bar:
+        yield bar.update
+
+
+def plain_counter(title: str, total: int | None) -> Callable[[int], object]:
+    """A counter on one line of a terminal, for where tqdm is not installed."""
+    done = 0
+    whole = "" if total is None else f" of {total / 1e6:.1f}"
+
+    def advance(n_bytes: int) -> None:
+        nonlocal done
+        done += n_bytes
+        if sys.stderr.isatty():
+            end = "\n" if done == total else ""
+            print(f"\r{title}: {done / 1e6:.1f}{whole} MB", end=end, file=sys.stderr, flush=True)
+
+    return advance

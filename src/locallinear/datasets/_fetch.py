@@ -1,0 +1,242 @@
+"""The public ``fetch_*`` functions: one a data set, in scikit-learn's manner."""
+
+from ._cache import fetch
+from ._sources import (
+    CONCRETE,
+    PARKINSONS,
+    QSAR_AQUATIC_TOXICITY,
+    QSAR_FISH_TOXICITY,
+    SUPERCONDUCTIVITY,
+)
+
+
+def fetch_concrete(*, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False):
+    """Concrete compressive strength: 1030 mixtures, 8 inputs, the strength in MPa (UCI 165).
+
+    The original is an .xls file: its first conversion needs xlrd.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
+    download_if_missing : bool, default=True
+        Raise an error instead of downloading where False and the folder lacks the set.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series.
+
+    Returns
+    -------
+    Bunch or tuple
+        ``data`` (1030, 8), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
+        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``.
+
+    Raises
+    ------
+    OSError
+        Where the data can be had neither from the folder nor from the network; the message has
+        the address and the folder to put the file in.
+
+    Examples
+    --------
+    >>> from locallinear.datasets import fetch_concrete
+    >>> X, y = fetch_concrete(return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (1030, 8)
+    """
+    return fetch(
+        CONCRETE, CONCRETE.targets[0], data_home, download_if_missing, return_X_y, as_frame
+    )
+
+
+def fetch_superconductivity(
+    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
+):
+    """Superconductivity: 21263 materials, 81 inputs, the critical temperature in K (UCI 464).
+
+    6,093 rows repeat the inputs of another row, so that random splits flatter every model. No
+    checksum of the original is known: its shape, header and numbers are checked instead.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
+    download_if_missing : bool, default=True
+        Raise an error instead of downloading where False and the folder lacks the set.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series.
+
+    Returns
+    -------
+    Bunch or tuple
+        ``data`` (21263, 81), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
+        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``.
+
+    Raises
+    ------
+    OSError
+        Where the data can be had neither from the folder nor from the network; the message has
+        the address and the folder to put the file in.
+
+    Examples
+    --------
+    >>> from locallinear.datasets import fetch_superconductivity
+    >>> X, y = fetch_superconductivity(return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (21263, 81)
+    """
+    return fetch(
+        SUPERCONDUCTIVITY,
+        SUPERCONDUCTIVITY.targets[0],
+        data_home,
+        download_if_missing,
+        return_X_y,
+        as_frame,
+    )
+
+
+def fetch_qsar_aquatic_toxicity(
+    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
+):
+    """QSAR aquatic toxicity: 546 molecules, 8 descriptors, LC50 for Daphnia magna (UCI 505).
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
+    download_if_missing : bool, default=True
+        Raise an error instead of downloading where False and the folder lacks the set.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series.
+
+    Returns
+    -------
+    Bunch or tuple
+        ``data`` (546, 8), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
+        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``.
+
+    Raises
+    ------
+    OSError
+        Where the data can be had neither from the folder nor from the network; the message has
+        the address and the folder to put the file in.
+
+    Examples
+    --------
+    >>> from locallinear.datasets import fetch_qsar_aquatic_toxicity
+    >>> X, y = fetch_qsar_aquatic_toxicity(return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (546, 8)
+    """
+    return fetch(
+        QSAR_AQUATIC_TOXICITY,
+        QSAR_AQUATIC_TOXICITY.targets[0],
+        data_home,
+        download_if_missing,
+        return_X_y,
+        as_frame,
+    )
+
+
+def fetch_qsar_fish_toxicity(
+    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
+):
+    """QSAR fish toxicity: 908 molecules, 6 descriptors, LC50 for the fathead minnow (UCI 504).
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
+    download_if_missing : bool, default=True
+        Raise an error instead of downloading where False and the folder lacks the set.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series.
+
+    Returns
+    -------
+    Bunch or tuple
+        ``data`` (908, 6), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
+        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``.
+
+    Raises
+    ------
+    OSError
+        Where the data can be had neither from the folder nor from the network; the message has
+        the address and the folder to put the file in.
+
+    Examples
+    --------
+    >>> from locallinear.datasets import fetch_qsar_fish_toxicity
+    >>> X, y = fetch_qsar_fish_toxicity(return_X_y=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (908, 6)
+    """
+    return fetch(
+        QSAR_FISH_TOXICITY,
+        QSAR_FISH_TOXICITY.targets[0],
+        data_home,
+        download_if_missing,
+        return_X_y,
+        as_frame,
+    )
+
+
+def fetch_parkinsons(
+    *,
+    data_home=None,
+    download_if_missing=True,
+    return_X_y=False,
+    as_frame=False,
+    target="motor_UPDRS",
+):
+    """Parkinsons telemonitoring: 5875 recordings of 42 people, 19 inputs, a UPDRS score (UCI 189).
+
+    As in the paper, neither the subject nor the other score is an input. Each subject has 101 to
+    168 rows, so that random splits flatter every model: ``groups`` is for grouped ones.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
+    download_if_missing : bool, default=True
+        Raise an error instead of downloading where False and the folder lacks the set.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Give the data as a pandas DataFrame and the target as a Series.
+    target : {"motor_UPDRS", "total_UPDRS"}, default="motor_UPDRS"
+        Which of the two scores to predict.
+
+    Returns
+    -------
+    Bunch or tuple
+        ``data`` (5875, 19), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
+        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``, and ``groups``
+        (n,: the subject of each row).
+
+    Raises
+    ------
+    OSError
+        Where the data can be had neither from the folder nor from the network; the message has
+        the address and the folder to put the file in.
+
+    Examples
+    --------
+    >>> from locallinear.datasets import fetch_parkinsons
+    >>> motor = fetch_parkinsons()  # doctest: +SKIP
+    >>> motor.data.shape, len(set(motor.groups.tolist()))  # doctest: +SKIP
+    ((5875, 19), 42)
+    >>> total = fetch_parkinsons(target="total_UPDRS")  # doctest: +SKIP
+    >>> total.target[0].item()  # doctest: +SKIP
+    34.398
+    """
+    if target not in PARKINSONS.targets:
+        raise ValueError(f"target should be one of {PARKINSONS.targets}; it is {target!r}.")
+    return fetch(PARKINSONS, target, data_home, download_if_missing, return_X_y, as_frame)

@@ -1,0 +1,193 @@
+"""The paper's protocol: split, tune, refit, test, for one data set, model and seed.
+
+Recovered exactly, so that tuned ridge, lasso and KNN give the published figures: a tenth of the
+raw, unscaled samples is kept for the test by ``train_test_split`` with the run's number as seed;
+parameters are chosen by the mean error over three unshuffled folds of the rest; the model is
+fitted to all of the rest, timed, and tested, timed.
+
+The split "grouped" is ours: the paper's random split puts recordings of one person, or repeated
+measurements of one material, in both parts. There samples of one group stay together, in the
+split and in the folds.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, train_test_split
+
+from .. import datasets
+from .models import MODELS, Model
+from .tuning import Search, Tuned, search_optuna
+
+N_RUNS = 50
+TEST_SIZE = 0.1
+N_FOLDS = 3
+SPLITS = ("random", "grouped")
+TUNERS = ("exhaustive", "optuna", "fixed")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set of the comparison; adding one is adding an entry to :data:`DATASETS`."""
+
+    name: str
+    title: str
+    fetch: Callable[[], Any]
+
+
+DATASETS = {
+    dataset.name: dataset
+    for dataset in (
+        Dataset("concrete", "Concrete", datasets.fetch_concrete),
+        Dataset("superconductivity", "Superconductivity", datasets.fetch_superconductivity),
+        Dataset("aquatic", "Aquatic toxicity", datasets.fetch_qsar_aquatic_toxicity),
+        Dataset("fish", "Fish toxicity", datasets.fetch_qsar_fish_toxicity),
+        Dataset("parkinsons", "Parkinsons motor UPDRS", datasets.fetch_parkinsons),
+    )
+}
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """What one run is: everything that decides its result.
+
+    ``budget`` is the seconds of the tuner "optuna", and 0 for the others.
+    """
+
+    split: str
+    dataset: str
+    model: str
+    tuner: str
+    budget: float
+    seed: int
+
+
+def plan(dataset_names, model_names, tuner, budget, n_runs, split="random") -> list[Run]:
+    """The runs of a table, seed by seed within a model within a data set.
+
+    Where a model's space is too large for the tuner "exhaustive", Optuna takes its place.
+
+    Examples
+    --------
+    >>> from locallinear.paper.protocol import plan
+    >>> for run in plan(["fish"], ["ridge", "kernel_ridge"], "exhaustive", 60.0, 1):
+    ...     print(run.model, run.tuner, run.budget, run.seed)
+    ridge exhaustive 0.0 0
+    kernel_ridge optuna 60.0 0
+    """
+    runs = []
+    for dataset in dataset_names:
+        for name in model_names:
+            too_large = tuner == "exhaustive" and MODELS[name].exhaustive is None
+            used = "optuna" if too_large else tuner
+            seconds = float(budget) if used == "optuna" else 0.0
+            runs += [Run(split, dataset, name, used, seconds, seed) for seed in range(n_runs)]
+    return runs
+
+
+@lru_cache(maxsize=1)
+def load(name: str):
+    """Inputs, target and groups of a data set; the last one asked for is kept."""
+    bunch = DATASETS[name].fetch()
+    groups = bunch.get("groups")
+    if groups is None:
+        # Samples with equal inputs belong together.
+        _, groups = np.unique(bunch.data, axis=0, return_inverse=True)
+    return bunch.data, bunch.target, groups.ravel()
+
+
+def split_samples(n_samples: int, groups, seed: int, split: str):
+    """Indices of the training and the test part."""
+    if split == "grouped":
+        splitter = GroupShuffleSplit(n_splits=1, test_size=TEST_SIZE, random_state=seed)
+        train, test = next(splitter.split(np.empty(n_samples), groups=groups))
+        # It keeps the file's order, where the first rows (FALL's anchors) are of one person.
+        return np.random.RandomState(seed).permutation(train), test
+    return train_test_split(np.arange(n_samples), test_size=TEST_SIZE, random_state=seed)
+
+
+def split_folds(n_samples: int, groups, split: str):
+    """Index pairs of the folds of a training part."""
+    samples = np.empty(n_samples)
+    if split == "grouped":
+        return list(GroupKFold(N_FOLDS).split(samples, groups=groups))
+    return list(KFold(N_FOLDS).split(samples))
+
+
+def tune(model: Model, run: Run, X, y, folds, n_jobs=None) -> Tuned:
+    """Choose the parameters in the way that the run asks for."""
+    if run.tuner == "fixed":
+        return Tuned(dict(model.fixed), float("nan"), 0)
+    search: Search = partial(search_optuna, budget=run.budget)
+    if run.tuner == "exhaustive" and model.exhaustive is not None:
+        search = model.exhaustive
+    return search(model, X, y, folds, seed=run.seed, n_jobs=n_jobs)
+
+
+def evaluate(run: Run, n_jobs: int | None = None) -> dict[str, Any]:
+    """Do one run and return its result, a flat dictionary.
+
+    Parameters
+    ----------
+    run : Run
+    n_jobs : int or None
+        For a search that can use several cores; what is timed is one plain call.
+
+    Returns
+    -------
+    dict
+        ``params``, ``cv_mse``, ``n_scored``, ``mse``, ``tuning_s``, ``fit_s``, ``test_s``,
+        ``n_train``, ``n_test``, and ``warnings`` of the final fit.
+    """
+    model = MODELS[run.model]
+    X, y, groups = load(run.dataset)
+    train, test = split_samples(len(X), groups, run.seed, run.split)
+    X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
+    folds = split_folds(len(train), groups[train], run.split)
+
+    tuned, tuning_s = timed(lambda: tune(model, run, X_train, y_train, folds, n_jobs))
+    warm_up(model, tuned.params, X_train, y_train)
+    estimator = model.make(tuned.params, X_train)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _, fit_s = timed(lambda: estimator.fit(X_train, y_train))
+    predicted, test_s = timed(lambda: estimator.predict(X_test))
+    return {
+        "params": tuned.params,
+        "cv_mse": tuned.cv_mse,
+        "n_scored": tuned.n_scored,
+        "mse": float(mean_squared_error(y_test, predicted)),
+        "tuning_s": tuning_s,
+        "fit_s": fit_s,
+        "test_s": test_s,
+        "n_train": len(train),
+        "n_test": len(test),
+        "warnings": "; ".join(sorted({warning.category.__name__ for warning in caught})),
+    }
+
+
+def warm_up(model: Model, params, X, y) -> None:
+    """Fit and predict a few samples once a process: compilation and imports are not timed."""
+    if model.name in WARM:
+        return
+    WARM.add(model.name)
+    few = slice(0, 300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.make(params, X[few]).fit(X[few], y[few]).predict(X[few])
+
+
+WARM: set[str] = set()
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of a call and its seconds."""
+    start = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - start

@@ -1,0 +1,132 @@
+"""Many runs: workers that share a store, one process or several, on one machine or started twice.
+
+Workers know nothing of each other but what the store says, so a second command on the same store
+is no different from a second worker of the first.
+"""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from multiprocessing import parent_process
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from .protocol import Run, evaluate
+from .provenance import provenance
+from .store import Store
+
+POLL_S = 1.0
+Failure = tuple[Run, str]
+
+
+def run_all(
+    store_path: Path, runs: list[Run], jobs: int, watch: Callable[[], object]
+) -> list[Failure]:
+    """Finish all runs and return those that failed, with the reason.
+
+    Parameters
+    ----------
+    store_path : Path
+    runs : list of Run
+    jobs : int
+        Worker processes; 1 works in this process.
+    watch : callable
+        Called after each run, or every second, to show how far things are.
+    """
+    if jobs == 1:
+        failures: list[Failure] = []
+        work(store_path, runs, available_cores(), failures.append, watch)
+        return failures
+    return run_in_processes(store_path, runs, jobs, watch)
+
+
+def run_in_processes(store_path, runs, jobs, watch) -> list[Failure]:
+    """The same with several workers; they are stopped when this process is interrupted."""
+    # Spawned and not forked: the threads of numerical libraries do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    cores = max(1, available_cores() // jobs)
+    workers = [
+        context.Process(target=work_alone, args=(store_path, runs, cores, queue.put), daemon=True)
+        for _ in range(jobs)
+    ]
+    failures: list[Failure] = []
+    try:
+        for worker in workers:
+            worker.start()
+        while any(worker.is_alive() for worker in workers):
+            while not queue.empty():
+                failures.append(queue.get())
+            watch()
+            time.sleep(POLL_S)
+        while not queue.empty():
+            failures.append(queue.get())
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+    watch()
+    return failures
+
+
+def work_alone(store_path, runs, cores, report) -> None:
+    """The same as `work` in a process of its own, which leaves Ctrl-C to its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    work(store_path, runs, cores, report)
+
+
+def work(
+    store_path: Path,
+    runs: Iterable[Run],
+    cores: int,
+    report: Callable[[Failure], object],
+    watch: Callable[[], object] = lambda: None,
+) -> None:
+    """Take runs that nobody has until all are finished or have failed here."""
+    with Store(store_path) as store, threadpool_limits(cores):
+        pending = list(runs)
+        while pending := unfinished(store, pending):
+            idle = True
+            for run in list(pending):
+                if is_orphan():
+                    return
+                with store.claim(run) as mine:
+                    if not mine:
+                        continue
+                    idle = False
+                    try:
+                        store.finish(run, {**evaluate(run, cores), **stamp()})
+                    except Exception as error:  # one bad run must not cost a night of others
+                        report((run, f"{type(error).__name__}: {error}"))
+                        pending.remove(run)
+                watch()
+            if idle:
+                time.sleep(POLL_S)  # others have the rest; should they die, it is ours
+
+
+def unfinished(store: Store, runs: list[Run]) -> list[Run]:
+    """The runs that have no result yet, in their order."""
+    finished = store.finished()
+    return [run for run in runs if run not in finished]
+
+
+def is_orphan() -> bool:
+    """Whether this is a worker whose command was killed: it then stops after the run in hand."""
+    parent = parent_process()
+    return parent is not None and not parent.is_alive()
+
+
+def stamp() -> dict:
+    """Where and when a result was made."""
+    return {**provenance(), "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,80 @@
+"""Means and spreads over runs: what the store's rows amount to, before any table is drawn."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from .protocol import TUNERS
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A quantity over the runs of one model on one data set.
+
+    ``spread`` is the paper's: 1.96 standard deviations over the runs. ``uncertainty``, that of
+    the mean, is 1.96 standard errors.
+    """
+
+    mean: float
+    spread: float
+    uncertainty: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """The runs of one model on one data set that a table shows, all tuned in the same way."""
+
+    n_runs: int
+    tuner: str
+    budget: float
+    error: Summary
+    fit_s: Summary
+    test_s: Summary
+
+
+def summarize(values) -> Summary:
+    """Mean, spread and uncertainty of the mean.
+
+    Examples
+    --------
+    >>> from locallinear.paper.summary import summarize
+    >>> summarize([1.0, 3.0])
+    Summary(mean=2.0, spread=1.96, uncertainty=1.96)
+    """
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    error = values.std(ddof=1) / sqrt(n) if n > 1 else float("inf")
+    return Summary(float(values.mean()), float(1.96 * values.std()), float(1.96 * error))
+
+
+def collect(rows: Iterable[dict[str, Any]], tuner: str, split: str) -> dict[Key, Results]:
+    """Results of every pair of data set and model that has runs.
+
+    Where a model was tuned in several ways, those that ``tuner`` asks for are shown, else the
+    more thorough ones.
+    """
+    order = [tuner, *TUNERS]
+    ways: dict[Key, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row["split"] == split:
+            way = (-order.index(row["tuner"]), row["budget"])
+            ways[row["dataset"], row["model"]][way].append(row)
+    return {key: results(found[max(found)]) for key, found in ways.items()}
+
+
+def results(rows: list[dict[str, Any]]) -> Results:
+    """Summaries of runs that were tuned in the same way."""
+    return Results(
+        n_runs=len(rows),
+        tuner=rows[0]["tuner"],
+        budget=rows[0]["budget"],
+        error=summarize([row["mse"] for row in rows]),
+        fit_s=summarize([row["fit_s"] for row in rows]),
+        test_s=summarize([row["test_s"] for row in rows]),
+    )
