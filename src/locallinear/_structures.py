@@ -116,7 +116,7 @@ class Scan:
 class _Blocks:
     """Points as blocks of rows (x − c, ||x − c||²), whose products with (−2 (q − c), 1) rank them.
 
-    A block is filled up with points at infinity to whole groups. There are enough groups for the
+    A block is filled up with points very far away to whole groups. There are enough groups for the
     nearest to be in different ones, mostly.
     """
 
@@ -142,7 +142,8 @@ class _Blocks:
         out = np.zeros((-(-n // self.group) * self.group, d + 1))
         centred = np.subtract(points, self.centre, out=out[:n, :-1])
         out[:n, -1] = np.einsum("nd,nd->n", centred, centred)
-        out[n:, -1] = np.inf
+        # Not infinite: some matrix products multiply even that by the zeros of their padding.
+        out[n:, -1] = np.finfo(float).max / 4
         return out
 
 
