@@ -205,9 +205,9 @@ class FALL(BaseEstimator):
         self._samples = samples
         self.n_samples_fit_ = len(X)
         self._neighbors = Neighbors(self._located, searchable, self.n_jobs)
-        self._neighbors.build()
         try:
             self._fit_anchors(X, Y, graph)
+            self._neighbors.build()
             self._assign_samples(samples.places(), Y)
         except BaseException:
             del self._samples  # half a model is none

@@ -37,10 +37,10 @@ class Tree:
     """A k-d tree: right where few points have to be looked at."""
 
     def __init__(self, points: Array, searchable: Mask | None, start: int, stop: int, n_jobs):
-        self.stop = stop
-        self.rows = _rows(searchable, start, stop)
-        contiguous = len(self.rows) == stop - start
-        self.tree = cKDTree(points[start:stop] if contiguous else points[self.rows])
+        self.start, self.stop = start, stop
+        whole = searchable is None or bool(searchable[start:stop].all())
+        self.rows = None if whole else _rows(searchable, start, stop)
+        self.tree = cKDTree(points[start:stop] if self.rows is None else points[self.rows])
         self.workers = effective_n_jobs(n_jobs)
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
@@ -51,7 +51,8 @@ class Tree:
         while len(undecided) and k:
             distances, position = self.tree.query(X[undecided], k=k, workers=self.workers)
             distances = distances.reshape(len(undecided), k)
-            rows = self.rows[position.reshape(len(undecided), k)]
+            position = position.reshape(len(undecided), k)
+            rows = position + self.start if self.rows is None else self.rows[position]
             reach = distances[:, -1].copy()
             if searchable is not None:
                 gone = ~searchable[rows]
