@@ -6,13 +6,13 @@ orders them by distance and row gets the same answer from either.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from threadpoolctl import ThreadpoolController
+
+from ._threads import one_blas_thread
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -101,7 +101,7 @@ class Scan:
 
         # One thread a batch of queries beats the matrix product's own threads, and a small
         # product is done before they wake.
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             if len(starts) == 1:
                 found = [scan(0)]
             else:
@@ -208,8 +208,3 @@ def _by_query(hits: Rows, rows: Rows, values: Array, n_queries: int) -> tuple[Ro
     square = np.full(table.shape, np.inf)
     table[hits, place], square[hits, place] = rows, values
     return table, square
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
