@@ -304,5 +304,5 @@ def _factorise_dense(rows, diagonal, degree, factor, soft):
         square = values[c] ** 2 + degree
         if degree > 0:
             soft[c] = vectors[c] * (values[c] * np.sqrt(degree / square))
-        if degree > 0 or values[c] > 1e-13 * values[0]:
+        if degree > 0 or values[c] > 1e-10 * values[0]:
             factor[c] = vectors[c] / np.sqrt(square)

@@ -1,0 +1,434 @@
+"""Network lasso and localized lasso: a linear model a sample, tied along a graph."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, gen_batches
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from locallinear.kernels.geometric_median import geometric_median_weights
+
+# Rows nearer than this part of the longest row are the same row up to rounding.
+_SAME = 1e-12
+_QUERIES_PER_BATCH = 2**16  # times neighbours: bounds memory to a few hundred megabytes
+
+
+class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """One linear model a sample, with neighbours in a graph pulled to share theirs.
+
+    Minimises Σᵢ ||yᵢ - Wᵢᵀ xᵢ||² + alpha Σ_(j,k) r_jk ||W_j - W_k||_F over models Wᵢ that
+    include the intercept when it is fitted, with each undirected edge counted once. The norms
+    are not squared, so whole groups of neighbours get exactly one model: `labels_`.
+
+    The fit depends on the features' units and, with an intercept, on their origin:
+    standardise them unless their units are comparable.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Pull between neighbours. 0 is not allowed: every sample would be alone.
+    n_neighbors : int, default=5
+        Neighbours that make the graph when `fit` gets none, and that make a prediction.
+    fit_intercept : bool, default=True
+        Whether models have a constant term.
+    max_iter : int, default=1000
+        Newton steps at most; a few dozen are usual.
+    tol : float, default=1e-4
+        The fit stops when objective - optimum is proved to be at most `tol` times the
+        objective (without the part that identical rows with different targets make
+        unavoidable).
+    warm_start : bool, default=False
+        Start from the models of the previous fit, for a path of `alpha` on the same data.
+
+    Attributes
+    ----------
+    coef_ : array (n, d, m)
+        The samples' coefficients.
+    intercept_ : array (n, m)
+        The samples' intercepts.
+    labels_ : array (n,)
+        Samples with equal labels have equal models, to the last bit, and are connected in the
+        graph.
+    objective_ : float
+        The value that was minimised.
+    duality_gap_ : float
+        Upper bound on `objective_` - optimum.
+    n_iter_ : int
+        Newton steps taken.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from locallinear import NetworkLassoRegressor
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> y = np.where(X[:, 0] < 0, -3 * X[:, 0], X[:, 0])
+    >>> model = NetworkLassoRegressor(alpha=0.01).fit(X, y)
+    >>> np.unique(model.labels_).size
+    2
+    >>> model.predict([[-0.5], [0.5]])
+    array([1.5, 0.5])
+    """
+
+    _parameter_constraints: dict = {
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        n_neighbors=5,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-4,
+        warm_start=False,
+    ):
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, graph=None):
+        """Fit a model to every sample.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        y : array (n,) or (n, m)
+        graph : sparse array (n, n), optional
+            Symmetric non-negative weights r_jk; the diagonal is ignored. By default each
+            sample is tied to its `n_neighbors` nearest with weight 1/distance, and identical
+            rows, whose weight would be infinite, share one model.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, graph, exclusive_alpha=0.0)
+
+    def _fit(self, X, y, graph, exclusive_alpha):
+        from locallinear.kernels.network import make_problem, solve  # imports numba
+
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
+        )
+        targets = y.reshape(len(y), -1).astype(np.float64)
+        if graph is None:
+            node, edges, weights = neighbor_graph(X, self.n_neighbors)
+        else:
+            node, (edges, weights) = np.arange(len(X)), check_graph(graph, len(X))
+        rows, values, unavoidable = _merge_samples(X, targets, node, self.fit_intercept)
+        n_rows = np.bincount(node).astype(float)
+        penalised = np.arange(rows.shape[1]) < X.shape[1]
+        problem = make_problem(
+            rows,
+            values,
+            np.arange(len(rows)),
+            edges,
+            self.alpha * weights,
+            exclusive_alpha * n_rows,
+            penalised,
+        )
+        solution = solve(problem, self.tol, self.max_iter, self._previous_models(node, problem))
+        if not solution.converged:
+            self._warn(solution, unavoidable)
+        self._store(solution.W[node], y.ndim)
+        self.labels_ = solution.labels[node]
+        self.objective_ = solution.objective + unavoidable
+        self.duality_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        self._fit_X = X
+        self._neighbors = NearestNeighbors(n_neighbors=min(self.n_neighbors, len(X))).fit(X)
+        return self
+
+    def _previous_models(self, node, problem):
+        """Models of the last fit, one a node, if warm_start asks for them and they fit."""
+        if not self.warm_start or not hasattr(self, "_models"):
+            return None
+        first = np.unique(node, return_index=True)[1]
+        if len(self._models) != len(node) or self._models.shape[1:] != problem.shape[1:]:
+            return None
+        return self._models[first]
+
+    def _warn(self, solution, unavoidable):
+        warnings.warn(
+            f"Expected a duality gap of at most tol={self.tol:g} times the objective after "
+            f"max_iter={self.max_iter} steps, reached {solution.gap:.3g} for an objective of "
+            f"{solution.objective + unavoidable:.6g}. Increase max_iter or tol, or standardise "
+            "the features.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    def _store(self, models, y_ndim):
+        """Keep the models (n, m, p) and show them as coefficients and intercepts."""
+        d = self.n_features_in_
+        self._models = models
+        self._single_target = y_ndim == 1
+        self.coef_ = models[:, :, :d].transpose(0, 2, 1)
+        self.intercept_ = models[:, :, d] if self.fit_intercept else np.zeros(models.shape[:2])
+
+    def query_models(self, X, graph=None):
+        """The model that predicts each query.
+
+        Parameters
+        ----------
+        X : array (q, d)
+        graph : sparse array (q, n), optional
+            Non-negative weights between queries and training samples. By default the
+            `n_neighbors` nearest samples with weight 1/distance; identical rows take all the
+            weight.
+
+        Returns
+        -------
+        array (q, d + 1, m)
+            The weighted geometric median of the neighbours' models, intercept last. A query
+            without neighbours gets the mean of all models.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        if graph is None:
+            distances, neighbors = self._neighbors.kneighbors(X)
+            weights = inverse_distances(distances)
+        else:
+            neighbors, weights = _padded_neighbors(graph, (len(X), len(self._models)))
+        models = self._median_models(neighbors, weights)
+        if not self.fit_intercept:
+            models = np.concatenate([models, np.zeros((*models.shape[:2], 1))], axis=2)
+        return models.transpose(0, 2, 1)
+
+    def _median_models(self, neighbors, weights):
+        q, n_neighbors = neighbors.shape
+        n, m, p = self._models.shape
+        out = np.empty((q, m, p))
+        size = max(1, _QUERIES_PER_BATCH // (n_neighbors * m * p) * 64)
+        alone = ~weights.any(axis=1)
+        weights = np.where(alone[:, None], 1.0, weights)  # any median will do: replaced below
+        for batch in gen_batches(q, size):
+            models = self._models[neighbors[batch]]
+            part = geometric_median_weights(
+                models.reshape(len(models), n_neighbors, m * p), weights[batch]
+            )
+            out[batch] = np.einsum("qk,qkmp->qmp", part, models)
+        out[alone] = self._models.mean(axis=0)
+        return out
+
+    def predict(self, X, graph=None):
+        """Predict with the models of `query_models`.
+
+        Parameters
+        ----------
+        X : array (q, d)
+        graph : sparse array (q, n), optional
+            As in `query_models`.
+
+        Returns
+        -------
+        array (q,) or (q, m)
+        """
+        models = self.query_models(X, graph)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        prediction = np.einsum("qd,qdm->qm", X, models[:, :-1]) + models[:, -1]
+        return prediction[:, 0] if self._single_target else prediction
+
+
+class LocalizedLassoRegressor(NetworkLassoRegressor):
+    """A network lasso whose models are sparse, each with features of its own.
+
+    Adds exclusive_alpha Σᵢ Σ_t ||w_it||₁² to the objective of `NetworkLassoRegressor`, over
+    samples i and targets t, intercepts left out. The squared l1 norm of each model makes
+    features compete within a model, not between models: every model keeps a few.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Pull between neighbours.
+    exclusive_alpha : float, default=0.01
+        Weight of the squared l1 norms; 0 is the network lasso.
+    n_neighbors, fit_intercept, max_iter, tol, warm_start
+        As in `NetworkLassoRegressor`.
+
+    Attributes
+    ----------
+    coef_, intercept_, labels_, objective_, duality_gap_, n_iter_
+        As in `NetworkLassoRegressor`. Coefficients that the norm removes are exactly zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from locallinear import LocalizedLassoRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = 3 * X[:, 1]
+    >>> model = LocalizedLassoRegressor(alpha=1.0, exclusive_alpha=0.1).fit(X, y)
+    >>> np.flatnonzero(model.coef_.any(axis=(0, 2)))
+    array([1])
+    """
+
+    _parameter_constraints: dict = {
+        **NetworkLassoRegressor._parameter_constraints,
+        "exclusive_alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        exclusive_alpha=0.01,
+        *,
+        n_neighbors=5,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-4,
+        warm_start=False,
+    ):
+        super().__init__(
+            alpha,
+            n_neighbors=n_neighbors,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+        )
+        self.exclusive_alpha = exclusive_alpha
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, graph=None):
+        """Fit a sparse model to every sample; parameters as in `NetworkLassoRegressor.fit`."""
+        return self._fit(X, y, graph, self.exclusive_alpha)
+
+
+def neighbor_graph(X, n_neighbors):
+    """K nearest neighbours among the distinct rows, with weights 1/distance.
+
+    Identical rows (distance zero, infinite weight) are one node, and so are rows that differ by
+    rounding only; the K nearest of a node are other nodes.
+
+    Returns
+    -------
+    node : int array (n,)
+        The node of every row.
+    edges : pair of int arrays (E,)
+        Ends of each undirected edge, once.
+    weights : array (E,)
+    """
+    distinct, node = np.unique(X, axis=0, return_inverse=True)
+    node = node.reshape(-1)
+    heads, tails, distances = _nearest_pairs(distinct, n_neighbors)
+    same = distances <= _SAME * np.sqrt((distinct**2).sum(axis=1).max(initial=0))
+    if same.any():
+        n = len(distinct)
+        links = sparse.coo_array((np.ones(same.sum()), (heads[same], tails[same])), shape=(n, n))
+        groups = connected_components(links, directed=False)[1]
+        first = np.unique(groups, return_index=True)[1]
+        node = groups[node]
+        heads, tails, distances = _nearest_pairs(distinct[first], n_neighbors)
+    return node, (heads, tails), 1 / distances
+
+
+def _nearest_pairs(X, n_neighbors):
+    """Pairs (low, high) of which one is among the other's K nearest, and their distances."""
+    n = len(X)
+    n_neighbors = min(n_neighbors, n - 1)
+    if n_neighbors == 0:
+        nothing = np.zeros(0, dtype=np.intp)
+        return nothing, nothing, np.zeros(0)
+    neighbors = NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(return_distance=False)
+    near, far = np.repeat(np.arange(n), n_neighbors), neighbors.ravel()
+    pairs = np.unique(np.minimum(near, far) * n + np.maximum(near, far))
+    heads, tails = pairs // n, pairs % n
+    # Again from the differences: the search may use ||x||² + ||z||² - 2xz, which loses digits.
+    distances = np.empty(len(pairs))
+    for batch in gen_batches(len(pairs), 2**16):
+        distances[batch] = np.linalg.norm(X[heads[batch]] - X[tails[batch]], axis=1)
+    return heads, tails, distances
+
+
+def check_graph(graph, n):
+    """Edges, each once, and weights of a symmetric non-negative (n, n) matrix."""
+    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
+    graph = sparse.csr_array(graph)
+    if graph.shape != (n, n):
+        raise ValueError(
+            f"Expected a graph of shape ({n}, {n}), a row and a column for each sample of X, got "
+            f"{graph.shape}. Pass the adjacency matrix of the samples in the order of X."
+        )
+    if graph.nnz and graph.data.min() < 0:
+        raise ValueError(
+            f"Expected non-negative weights in graph, got {graph.data.min():g}. Weights are "
+            "strengths of ties: use 0 for none, and turn distances into 1/distance."
+        )
+    difference = abs(graph - graph.T)
+    if difference.nnz and difference.max() > 1e-10 * graph.data.max():
+        raise ValueError(
+            "Expected a symmetric graph, got weights that differ between (j, k) and (k, j) by up "
+            f"to {difference.max():g}. Pass graph.maximum(graph.T), or (graph + graph.T) / 2."
+        )
+    upper = sparse.triu(graph, k=1, format="coo")
+    keep = upper.data > 0
+    return (upper.row[keep].astype(np.intp), upper.col[keep].astype(np.intp)), upper.data[keep]
+
+
+def _merge_samples(X, y, node, fit_intercept):
+    """One row a node: a sum of squares over identical rows is that of their scaled mean.
+
+    Σ ||y_i - Wᵀx||² = c ||mean y - Wᵀx||² + Σ ||y_i - mean y||² for c copies of x; the second
+    part is returned beside the rows and targets, scaled by √c.
+    """
+    counts = np.bincount(node)
+    first = np.unique(node, return_index=True)[1]
+    means = np.zeros((len(counts), y.shape[1]))
+    np.add.at(means, node, y)
+    means /= counts[:, None]
+    rows = X[first]
+    if fit_intercept:
+        rows = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
+    scale = np.sqrt(counts)[:, None]
+    return rows * scale, means * scale, ((y - means[node]) ** 2).sum()
+
+
+def inverse_distances(distances):
+    """Weights 1/distance, scaled to at most 1; where some distance is 0, those ones only."""
+    nearest = distances.min(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(nearest > 0, nearest / distances, distances == 0).astype(np.float64)
+
+
+def _padded_neighbors(graph, shape):
+    """Neighbours and weights (q, K) of the rows of a sparse matrix, padded with weight 0."""
+    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
+    graph = sparse.csr_array(graph)
+    if graph.shape != shape:
+        raise ValueError(
+            f"Expected a graph of shape {shape}, a row for each query and a column for each "
+            f"training sample, got {graph.shape}. Pass the queries' ties to the training samples."
+        )
+    if graph.nnz and graph.data.min() < 0:
+        raise ValueError(
+            f"Expected non-negative weights in graph, got {graph.data.min():g}. Weights are "
+            "strengths of ties: use 0 for none, and turn distances into 1/distance."
+        )
+    counts = np.diff(graph.indptr)
+    slots = np.arange(max(counts.max(initial=0), 1))
+    filled = slots < counts[:, None]
+    neighbors = np.zeros(filled.shape, dtype=np.intp)
+    weights = np.zeros(filled.shape)
+    neighbors[filled] = graph.indices
+    weights[filled] = graph.data
+    return neighbors, weights
