@@ -17,6 +17,8 @@ from locallinear.kernels.geometric_median import geometric_median_weights
 
 # Rows nearer than this part of the longest row are the same row up to rounding.
 _SAME = 1e-12
+# An objective below this part of the targets' variance is as good as none.
+_NOTHING = 1e-6
 _QUERIES_PER_BATCH = 2**16  # times neighbours: bounds memory to a few hundred megabytes
 
 
@@ -42,8 +44,9 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Newton steps at most; a few dozen are usual.
     tol : float, default=1e-4
         The fit stops when objective - optimum is proved to be at most `tol` times the
-        objective (without the part that identical rows with different targets make
-        unavoidable).
+        objective, or 1e-6 of the targets' sum of squares around their mean if that is more.
+        The objective counts without the part that identical rows with different targets make
+        unavoidable.
     warm_start : bool, default=False
         Start from the models of the previous fit, for a path of `alpha` on the same data.
 
@@ -146,7 +149,10 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             exclusive_alpha * n_rows,
             penalised,
         )
-        solution = solve(problem, self.tol, self.max_iter, self._previous_models(node, problem))
+        start = self._previous_models(node, problem)
+        floor = _NOTHING * ((targets - targets.mean(axis=0)) ** 2).sum()
+        floor += np.finfo(float).eps * (targets**2).sum()
+        solution = solve(problem, self.tol, self.max_iter, floor, start)
         if not solution.converged:
             self._warn(solution, unavoidable)
         self._store(solution.W[node], y.ndim)

@@ -28,7 +28,8 @@ from locallinear.kernels.network_newton import newton_step, smoothed_objective, 
 
 _SHRINK = 0.1  # each step's smoothing aims at this part of the current gap
 _FUSED = 5.0  # an edge fuses when its difference is below this many smoothing widths
-_ROUNDS = 8  # attempts to contract, each with the smoothing eight times smaller
+_ROUNDS = 6  # attempts to fuse, each with smoothing and threshold eight times smaller
+_PATIENCE = 15  # steps within which the gap must shrink
 
 
 class Problem(NamedTuple):
@@ -104,17 +105,18 @@ def objective(problem, W):
     return np.vdot(residual, residual) + edges + problem.exclusive @ (sums**2).sum(axis=1)
 
 
-def solve(problem, tol, max_iter, W=None):
+def solve(problem, tol, max_iter, floor=0.0, W=None):
     """Minimise to a duality gap of at most tol times the objective, then fuse exactly.
 
     Parameters
     ----------
     problem : Problem
     tol : float
-        Relative gap. An objective below 1e-12 ||y||² counts as that much, so that an exact fit
-        can be reached.
+        Relative gap.
     max_iter : int
         Newton steps at most.
+    floor : float
+        An objective below this counts as this much in the gap's tolerance.
     W : array (n, m, p), optional
         Where to start.
 
@@ -122,23 +124,28 @@ def solve(problem, tol, max_iter, W=None):
     -------
     Solution
     """
-    floor = 1e-12 * np.vdot(problem.y, problem.y)
     routes = make_routes(problem)
     W, scale = _starting_point(problem, routes, W)
     value = objective(problem, W)
     U = np.zeros((len(problem.limits), *problem.shape[1:]))
     mu = _SHRINK * value / problem.n_terms
     state = _State(W, U, np.zeros_like(W), value, 0.0, mu, 0)
-    aim = tol / 2
-    for _ in range(_ROUNDS):
-        state = _descend(problem, routes, state, scale, (aim, floor), max_iter)
-        W, labels, value, n_iter = _fuse(problem, state, scale, (aim, floor), max_iter)
-        gap = max(value - state.bound, 0.0)
-        if gap <= tol * max(value, floor) or n_iter >= max_iter:
-            break
+    stalled = False
+    for shrunk in 8.0 ** -np.arange(_ROUNDS):
+        if not stalled:
+            aim = tol / 2 * shrunk, floor
+            state = _descend(problem, routes, state, scale, aim, max_iter)
+            stalled = state.objective - state.bound > aim[0] * max(state.objective, floor)
+        allowed = state.bound + tol * max(state.objective, floor)
+        W, labels, value, n_iter = _fuse(
+            problem, state, _FUSED * shrunk, scale, (tol / 2, floor), max_iter, allowed
+        )
         state = state._replace(n_iter=n_iter)
-        aim /= 8
-    return Solution(W, labels, value, gap, gap <= tol * max(value, floor), n_iter)
+        gap = max(value - state.bound, 0.0)
+        converged = gap <= tol * max(value, floor)
+        if converged or n_iter >= max_iter:
+            break
+    return Solution(W, labels, value, gap, converged, n_iter)
 
 
 def _starting_point(problem, routes, W):
@@ -161,23 +168,30 @@ def _starting_point(problem, routes, W):
     return min(candidates, key=lambda W: objective(problem, W)), scale
 
 
-def _descend(problem, routes, state, scale, target, max_iter):
-    """Newton steps with shrinking smoothing until the gap is within the target."""
+def _descend(problem, routes, state, scale, target, max_iter, allowed=np.inf):
+    """Newton steps with shrinking smoothing until the gap is within the target.
+
+    Stops as well when the optimum is proved to be above `allowed`.
+    """
     tol, floor = target
     W, U, signs, value, bound, mu, n_iter = state
+    smallest, since = value - bound, n_iter
     while n_iter < max_iter and value - bound > tol * max(value, floor):
         widths = smoothing_widths(problem, W, mu, scale)
-        step = newton_step(problem, W, U, signs, widths)
+        # The bound's error is quadratic in that of the linear system.
+        step = newton_step(problem, W, U, signs, widths, rtol=min(np.sqrt(tol), 1e-2))
         bound = max(bound, lower_bound(problem, routes, step.flows, step.duals))
         W, moved = _line_search(problem, W, step, widths)
         n_iter += 1
-        if not moved:
+        if value - bound < 0.9 * smallest:
+            smallest, since = value - bound, n_iter
+        if not moved or n_iter - since > _PATIENCE or bound > allowed:
             break
         U = step.flows / np.maximum(1, norms(step.flows) / problem.limits)[:, None, None]
         signs = step.signs
         value = objective(problem, W)
-        allowed = tol * max(value, floor)
-        mu = min(mu, max(_SHRINK * (value - bound), 0.3 * allowed) / problem.n_terms)
+        wanted = max(_SHRINK * (value - bound), 0.3 * tol * max(value, floor))
+        mu = min(mu, wanted / problem.n_terms)
     return _State(W, U, signs, value, bound, mu, n_iter)
 
 
@@ -194,24 +208,25 @@ def _line_search(problem, W, step, widths):
     return W, False
 
 
-def _fuse(problem, state, scale, target, max_iter):
-    """Contract edges that the smoothing has closed and solve what is left, until none is.
+def _fuse(problem, state, threshold, scale, target, max_iter, allowed):
+    """Contract edges below `threshold` smoothing widths and solve what is left, until none is.
 
-    Coefficients that the smoothing of the exclusive norm has closed become zero.
+    Coefficients below that many widths of the exclusive norm's smoothing become zero.
     """
     labels = np.arange(problem.shape[0])
     while True:
         widths, small = smoothing_widths(problem, state.W, state.mu, scale)
-        closed = norms(differences(state.W, problem.heads, problem.tails)) <= _FUSED * widths
-        zero = (np.abs(state.W) <= _FUSED * small[:, :, None]) & problem.penalised
+        closed = norms(differences(state.W, problem.heads, problem.tails)) <= threshold * widths
+        zero = (np.abs(state.W) <= threshold * small[:, :, None]) & problem.penalised
         if problem.free is not None:
             zero &= problem.free
         zero &= problem.exclusive[:, None, None] > 0
-        if not closed.any() and not zero.any():
+        if state.bound > allowed or not (closed.any() or zero.any()):
             return state.W[labels], labels, state.objective, state.n_iter
         problem, state, groups = _contract(problem, state, closed, zero)
         labels = groups[labels]
-        state = _descend(problem, make_routes(problem), state, scale, target, max_iter)
+        routes = make_routes(problem)
+        state = _descend(problem, routes, state, scale, target, max_iter, allowed)
 
 
 def _contract(problem, state, closed, zero):
@@ -242,7 +257,8 @@ def _contract(problem, state, closed, zero):
     W = _joint_models(problem, state.W, groups, contracted)
     value = objective(contracted, W)
     signs = _sum_by(groups, state.signs, n_groups) / counts[:, None, None]
-    return contracted, _State(W, U, signs, value, 0.0, state.mu, state.n_iter), groups
+    # The bound stays: contraction only takes choices away.
+    return contracted, state._replace(W=W, U=U, signs=signs, objective=value), groups
 
 
 def _joint_models(problem, W, groups, contracted):

@@ -21,7 +21,6 @@ from locallinear.kernels.edges import (
 )
 from locallinear.kernels.multigrid import build_hierarchy, v_cycle
 
-_CG_TOL = 1e-2  # on the residual in the preconditioner's norm
 _CG_STEPS = 500
 
 
@@ -46,9 +45,8 @@ def smoothing_widths(problem, W, mu, scale):
     edges = np.minimum(mu / problem.limits, scale)
     sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
     b = problem.exclusive[:, None]
-    with np.errstate(divide="ignore"):
-        small = np.where(b > 0, mu / (2 * b * sums + np.sqrt(2 * b * mu)), 0.0)
-    return edges, small
+    slope = 2 * b * sums + np.sqrt(2 * b * mu)
+    return edges, np.divide(mu, slope, out=np.zeros_like(slope), where=slope > 0)
 
 
 def smoothed_objective(problem, W, widths):
@@ -63,8 +61,11 @@ def smoothed_objective(problem, W, widths):
     return value
 
 
-def newton_step(problem, W, U, signs, widths):
-    """Solve the linearised conditions at (W, U, signs); see the module's text."""
+def newton_step(problem, W, U, signs, widths, rtol):
+    """Solve the linearised conditions at (W, U, signs); see the module's text.
+
+    rtol bounds the linear system's residual, relative and in the preconditioner's norm.
+    """
     X, node, heads, tails, limits = problem.X, problem.node, *problem[4:7]
     D = differences(W, heads, tails)
     eta = np.sqrt(norms(D) ** 2 + widths[0] ** 2)
@@ -85,7 +86,7 @@ def newton_step(problem, W, U, signs, widths):
     # The cycle knows scalar edge weights only: the mean curvature over all directions.
     lost = (A * B).sum(axis=(1, 2)) / np.prod(problem.shape[1:])
     precondition = _preconditioner(problem, weights * np.maximum(1 - lost, 1e-12), penalty)
-    direction = _conjugate_gradients(product, precondition, -gradient, problem.free)
+    direction = _conjugate_gradients(product, precondition, -gradient, problem.free, rtol)
 
     flows = weights[:, None, None] * D
     flows += curve(differences(direction, heads, tails), weights, A, B)
@@ -160,7 +161,7 @@ def _preconditioner(problem, weights, penalty):
     )
 
 
-def _conjugate_gradients(product, precondition, b, free):
+def _conjugate_gradients(product, precondition, b, free, rtol):
     """Solve product(x) = b over the free coefficients."""
 
     def restrict(values):
@@ -172,7 +173,7 @@ def _conjugate_gradients(product, precondition, b, free):
     direction = z.copy()
     size = first = np.vdot(residual, z)
     for _ in range(_CG_STEPS):
-        if not size > _CG_TOL**2 * first:
+        if not size > rtol**2 * first:
             break
         image = restrict(product(direction))
         length = size / np.vdot(direction, image)
