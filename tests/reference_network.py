@@ -20,13 +20,13 @@ def objective(W, X, y, edges, weights, alpha, exclusive_alpha=0.0, penalised=Non
     return (residual**2).sum() + alpha * weights @ ties + exclusive_alpha * sparse_part
 
 
-def reweighted(X, y, edges, weights, alpha, exclusive_alpha=0.0, n_iter=10, floor=1e-8):
+def reweighted(X, y, edges, weights, alpha, exclusive_alpha=0.0, n_iter=10, floor=1e-6):
     """Ten reweighted least squares over all models at once, one target at a time.
 
     ||D|| is replaced by ||D||²/(2c) + c/2 at the current c, and ||w||₁² by Σ w_l² ||w||₁/|w_l|.
     """
     n, p = X.shape
-    W = np.ones((n, p, y.shape[1]))
+    W = np.random.default_rng(0).standard_normal((n, p, y.shape[1]))  # equal models would stay so
     columns = (np.arange(n)[:, None] * p + np.arange(p)).ravel()
     design = sparse.csr_array((X.ravel(), (np.repeat(np.arange(n), p), columns)))
     for _ in range(n_iter):
@@ -39,7 +39,7 @@ def reweighted(X, y, edges, weights, alpha, exclusive_alpha=0.0, n_iter=10, floo
         updated = np.empty_like(W)
         for t in range(y.shape[1]):
             sizes = np.maximum(np.abs(W[:, :, t]), floor)
-            diagonal = exclusive_alpha * sizes.sum(axis=1, keepdims=True) / sizes + 1e-10
+            diagonal = exclusive_alpha * sizes.sum(axis=1, keepdims=True) / sizes + 1e-8
             system = design.T @ design + ties + sparse.diags_array(diagonal.ravel())
             updated[:, :, t] = spsolve(system.tocsc(), design.T @ y[:, t]).reshape(n, p)
         W = updated
@@ -55,17 +55,11 @@ def convex(X, y, edges, weights, alpha, exclusive_alpha=0.0, penalised=None):
     terms = [
         cvxpy.sum_squares(y[i] - X[i] @ cvxpy.reshape(W[i], (p, m), order="C")) for i in range(n)
     ]
-    terms += [
-        alpha * r * cvxpy.norm(W[j] - W[k]) for j, k, r in zip(*edges, weights, strict=True)
-    ]
+    terms += [alpha * r * cvxpy.norm(W[j] - W[k]) for j, k, r in zip(*edges, weights, strict=True)]
     if exclusive_alpha:
         penalised = np.ones(p, bool) if penalised is None else penalised
         for i in range(n):
             model = cvxpy.reshape(W[i], (p, m), order="C")[np.flatnonzero(penalised)]
-            terms += [
-                exclusive_alpha * cvxpy.square(cvxpy.norm1(model[:, t])) for t in range(m)
-            ]
+            terms += [exclusive_alpha * cvxpy.square(cvxpy.norm1(model[:, t])) for t in range(m)]
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(terms)))
-    return problem.solve(
-        solver=cvxpy.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8
-    )
+    return problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_network import convex, objective, reweighted
 from scipy import sparse
 from scipy.linalg import lstsq
 from scipy.stats import ortho_group
@@ -16,11 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import check_estimator
 
-from locallinear._network_lasso import (
-    LocalizedLassoRegressor,
-    NetworkLassoRegressor,
-    neighbor_graph,
-)
+from locallinear._network_graph import neighbor_graph
+from locallinear._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
+from reference_network import convex, objective, reweighted
 
 ESTIMATORS = [NetworkLassoRegressor, LocalizedLassoRegressor]
 
@@ -76,8 +73,9 @@ def planted(rng, n_groups=3, size=20, d=4, supports=None, tie=0.1):
 
 @pytest.mark.parametrize("exclusive_alpha", [0, 0.05, 2.0])
 @pytest.mark.parametrize("alpha", [0.003, 0.3, 30.0])
-@pytest.mark.parametrize(("n", "d", "m", "fit_intercept"), [(12, 1, 2, True), (30, 5, 1, False),
-                                                            (25, 3, 3, True)])
+@pytest.mark.parametrize(
+    ("n", "d", "m", "fit_intercept"), [(12, 1, 2, True), (30, 5, 1, False), (25, 3, 3, True)]
+)
 def test_objective_is_the_optimum_of_an_independent_solver(
     exclusive_alpha, alpha, n, d, m, fit_intercept
 ):
@@ -177,7 +175,9 @@ def test_constant_target_is_fitted_with_intercepts_alone():
 
 
 def test_one_sample_and_fewer_samples_than_neighbors_work():
-    assert NetworkLassoRegressor().fit([[1.0, 2.0]], [3.0]).predict([[1.0, 2.0]]) == pytest.approx(3)
+    assert NetworkLassoRegressor().fit([[1.0, 2.0]], [3.0]).predict([[1.0, 2.0]]) == pytest.approx(
+        3
+    )
     model = NetworkLassoRegressor(1e-6).fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
     assert model.predict([[0.0], [1.0]]) == pytest.approx([0, 1], abs=1e-4)
 
@@ -435,8 +435,14 @@ def test_bad_query_graphs_are_refused():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"alpha": 0}, {"alpha": -1}, {"n_neighbors": 0}, {"max_iter": 0}, {"tol": 0},
-     {"fit_intercept": "no"}],
+    [
+        {"alpha": 0},
+        {"alpha": -1},
+        {"n_neighbors": 0},
+        {"max_iter": 0},
+        {"tol": 0},
+        {"fit_intercept": "no"},
+    ],
 )
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_bad_parameters_are_refused(estimator, parameters):

@@ -60,9 +60,7 @@ def curve(D, weights, A, B):
                 b += B[e, t, c] * D[e, t, c]
         for t in range(D.shape[1]):
             for c in range(D.shape[2]):
-                out[e, t, c] = weights[e] * (
-                    D[e, t, c] - 0.5 * (A[e, t, c] * b + B[e, t, c] * a)
-                )
+                out[e, t, c] = weights[e] * (D[e, t, c] - 0.5 * (A[e, t, c] * b + B[e, t, c] * a))
     return out
 
 

@@ -248,7 +248,7 @@ def invert_blocks(rows, start, diagonal, degrees):
     with the plain Galerkin sum, stiff data (large features) would hold the aggregate still
     although each node can give way on its own.
     """
-    n, p = diagonal.shape
+    p = diagonal.shape[1]
     counts = np.diff(start)
     dense = (counts >= p) | (degrees <= 0)
     sizes = np.where(dense & (diagonal.max(axis=1) > 0), p, np.minimum(counts, p))

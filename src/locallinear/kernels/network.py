@@ -94,7 +94,8 @@ def make_problem(X, y, node, edges, limits, exclusive, penalised):
     counts = np.bincount(node, minlength=len(exclusive))
     X, y = np.ascontiguousarray(X[order]), np.ascontiguousarray(y[order])
     start = np.concatenate([[0], np.cumsum(counts)])
-    return Problem(X, y, node[order], start, *edges, limits, exclusive, penalised)
+    heads, tails = edges
+    return Problem(X, y, node[order], start, heads, tails, limits, exclusive, penalised)
 
 
 def objective(problem, W):

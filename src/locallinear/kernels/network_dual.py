@@ -49,8 +49,7 @@ def make_routes(problem):
 
 def lower_bound(problem, routes, flows, duals):
     """The bound of the module's text from flows (E, m, p) and duals (N, m)."""
-    X, node = problem.X, problem.node
-    component = routes.component
+    node, component = problem.node, routes.component
     if problem.exclusive.any():
         flows, duals, cost = _repair_with_norm(problem, flows, duals)
     else:

@@ -66,7 +66,8 @@ def newton_step(problem, W, U, signs, widths, rtol):
 
     rtol bounds the linear system's residual, relative and in the preconditioner's norm.
     """
-    X, node, heads, tails, limits = problem.X, problem.node, *problem[4:7]
+    X, node = problem.X, problem.node
+    heads, tails, limits = problem.heads, problem.tails, problem.limits
     D = differences(W, heads, tails)
     eta = np.sqrt(norms(D) ** 2 + widths[0] ** 2)
     weights = limits / eta
