@@ -23,7 +23,7 @@ from locallinear._network_graph import (
 from locallinear.kernels.geometric_median import geometric_median_weights
 
 # An objective below this part of the targets' variance is as good as none.
-_NOTHING = 1e-5
+_NOTHING = 1e-6
 _QUERIES_PER_BATCH = 2**16  # times neighbours: bounds memory to a few hundred megabytes
 
 
@@ -49,7 +49,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Newton steps at most; a few dozen are usual.
     tol : float, default=1e-4
         The fit stops when objective - optimum is proved to be at most `tol` times the
-        objective, or 1e-5 of the targets' sum of squares around their mean if that is more.
+        objective, or 1e-6 of the targets' sum of squares around their mean if that is more.
         The objective counts without the part that identical rows with different targets make
         unavoidable.
     warm_start : bool, default=False

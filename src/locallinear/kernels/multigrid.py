@@ -86,12 +86,12 @@ def v_cycle(levels, residual, depth=0):
     level = levels[depth]
     graph = level.indptr, level.neighbors, level.weights
     w = np.zeros_like(residual)
-    _forward_sweep(*graph, *level.blocks, residual, w)
+    _forward_sweep(*graph, *level.blocks, residual, w)  # type: ignore[call-arg]
     if depth + 1 < len(levels):
         coarse = np.zeros((level.n_aggregates, *residual.shape[1:]))
         _restrict(*graph, level.aggregates, w, coarse)
         w += v_cycle(levels, coarse, depth + 1)[level.aggregates]
-        _backward_sweep(*graph, *level.blocks, residual, w)
+        _backward_sweep(*graph, *level.blocks, residual, w)  # type: ignore[call-arg]
     return w
 
 
@@ -104,7 +104,7 @@ def pseudo_inverses(rows, start):
 def apply_blocks(blocks, b):
     """Inverse blocks times b, an array (n, m, p)."""
     w = b.copy()
-    _solve_blocks(*blocks, w)
+    _solve_blocks(*blocks, w)  # type: ignore[call-arg]
     return w
 
 

@@ -30,6 +30,7 @@ _SHRINK = 0.1  # each step's smoothing aims at this part of the current gap
 _FUSED = 5.0  # an edge fuses when its difference is below this many smoothing widths
 _ROUNDS = 6  # attempts to fuse, each with smoothing and threshold eight times smaller
 _PATIENCE = 15  # steps within which the gap must shrink
+_POLISH = 10  # steps after a contraction; the right one starts next to its optimum
 
 
 class Problem(NamedTuple):
@@ -222,12 +223,14 @@ def _fuse(problem, state, threshold, scale, target, max_iter, allowed):
         if problem.free is not None:
             zero &= problem.free
         zero &= problem.exclusive[:, None, None] > 0
-        if state.bound > allowed or not (closed.any() or zero.any()):
+        hopeless = len(labels) > problem.shape[0] and state.objective > allowed
+        if hopeless or not (closed.any() or zero.any()):
             return state.W[labels], labels, state.objective, state.n_iter
         problem, state, groups = _contract(problem, state, closed, zero)
         labels = groups[labels]
         routes = make_routes(problem)
-        state = _descend(problem, routes, state, scale, target, max_iter, allowed)
+        last = min(max_iter, state.n_iter + _POLISH)
+        state = _descend(problem, routes, state, scale, target, last, allowed)
 
 
 def _contract(problem, state, closed, zero):
