@@ -174,6 +174,14 @@ def test_constant_target_is_fitted_with_intercepts_alone():
     assert model.predict(X + 5) == pytest.approx(np.full(30, 4.0), abs=1e-6)
 
 
+@pytest.mark.parametrize("exclusive_alpha", [0, 0.1])
+def test_a_target_that_one_model_fits_exactly_is_fitted_to_tol(exclusive_alpha):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = make_model(exclusive_alpha, 1.0).fit(X, 3 * X[:, 1])
+    assert model.duality_gap_ <= 1e-4 * max(model.objective_, 1e-2)
+    assert model.coef_[:, 1] == pytest.approx(3, abs=0.01 + 4 * exclusive_alpha)
+
+
 def test_one_sample_and_fewer_samples_than_neighbors_work():
     assert NetworkLassoRegressor().fit([[1.0, 2.0]], [3.0]).predict([[1.0, 2.0]]) == pytest.approx(
         3

@@ -77,13 +77,16 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from locallinear import NetworkLassoRegressor
-    >>> X = np.linspace(-1, 1, 40)[:, None]
-    >>> y = np.where(X[:, 0] < 0, -3 * X[:, 0], X[:, 0])
-    >>> model = NetworkLassoRegressor(alpha=0.01).fit(X, y)
+    >>> X = np.random.default_rng(0).standard_normal((60, 3))
+    >>> group = np.repeat([0, 1], 30)
+    >>> y = np.where(group == 0, 2 * X[:, 0], -X[:, 1])
+    >>> graph = group[:, None] == group
+    >>> model = NetworkLassoRegressor(alpha=0.1).fit(X, y, graph)
     >>> np.unique(model.labels_).size
     2
-    >>> model.predict([[-0.5], [0.5]])
-    array([1.5, 0.5])
+    >>> np.abs(model.coef_[[0, -1], :, 0]).round(2)
+    array([[2., 0., 0.],
+           [0., 1., 0.]])
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -288,7 +291,7 @@ class LocalizedLassoRegressor(NetworkLassoRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
     >>> y = 3 * X[:, 1]
-    >>> model = LocalizedLassoRegressor(alpha=1.0, exclusive_alpha=0.1).fit(X, y)
+    >>> model = LocalizedLassoRegressor(alpha=1.0, exclusive_alpha=0.01).fit(X, y)
     >>> np.flatnonzero(model.coef_.any(axis=(0, 2)))
     array([1])
     """

@@ -164,10 +164,17 @@ def _starting_point(problem, routes, W):
     squares = (X**2).sum(axis=1) * np.diff(problem.start)[node]
     residual = y - predict_samples(X, node, common)
     add_samples(X, node, residual / np.where(squares > 0, squares, 1)[:, None], fitted)
-    spread = norms(differences(fitted, problem.heads, problem.tails))
-    scale = problem.limits @ spread / max(problem.limits.sum(), np.finfo(float).tiny)
+    alone = np.zeros_like(fitted)
+    add_samples(X, node, y / np.where(squares > 0, squares, 1)[:, None], alone)
+    # The second counts where one model fits all, so that the first has no spread.
+    scale = max(_mean_spread(problem, fitted), 1e-3 * _mean_spread(problem, alone))
     candidates = [common, fitted] + ([] if W is None else [W])
     return min(candidates, key=lambda W: objective(problem, W)), scale
+
+
+def _mean_spread(problem, W):
+    spread = norms(differences(W, problem.heads, problem.tails))
+    return problem.limits @ spread / max(problem.limits.sum(), np.finfo(float).tiny)
 
 
 def _descend(problem, routes, state, scale, target, max_iter, allowed=np.inf):
