@@ -127,5 +127,6 @@ def test_the_gap_of_a_solution_is_within_the_tolerance(seed):
     _, problem = random_problem(seed)
     solution = solve(problem, 1e-6, 200)
     assert solution.converged
+    assert solution.labels.dtype == np.intp  # products of two of them must not overflow
     assert 0 <= solution.gap <= 1e-6 * solution.objective
     assert solution.objective == pytest.approx(objective(problem, solution.W), rel=1e-12)

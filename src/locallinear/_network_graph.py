@@ -31,7 +31,7 @@ def neighbor_graph(X, n_neighbors):
     if same.any():
         n = len(distinct)
         links = sparse.coo_array((np.ones(same.sum()), (heads[same], tails[same])), shape=(n, n))
-        groups = connected_components(links, directed=False)[1]
+        groups = connected_components(links, directed=False)[1].astype(np.intp)
         first = np.unique(groups, return_index=True)[1]
         node = groups[node]
         heads, tails, distances = _nearest_pairs(distinct[first], n_neighbors)

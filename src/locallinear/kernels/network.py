@@ -246,6 +246,7 @@ def _contract(problem, state, closed, zero):
     heads, tails = problem.heads[closed], problem.tails[closed]
     links = coo_array((np.ones(len(heads)), (heads, tails)), shape=(n, n))
     n_groups, groups = connected_components(links, directed=False)
+    groups = groups.astype(np.intp)  # pairs of 32-bit numbers would overflow below
     counts = np.bincount(groups)
     free = ~zero if problem.free is None else problem.free & ~zero
     # A coefficient is held at zero in a group only if it is in all of its nodes.
