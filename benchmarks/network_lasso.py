@@ -158,7 +158,7 @@ def main(parts=("small", "large", "growth")):
     for part in parts:
         title, run = sections[part]
         lines += ["", f"## {title}", "", *run()]
-    (RESULTS / "network_lasso.md").write_text("\n".join(lines) + "\n")
+        (RESULTS / "network_lasso.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 
 
