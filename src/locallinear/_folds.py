@@ -204,12 +204,15 @@ class AnchorSet:
             v = cut_at(fold.weights[near], n_near)
         k, m = len(near), fold.Y.shape[1]
         path = np.empty((len(alphas), k, fold.Z.shape[1] + 1, m))
+        # Without a penalty, as with squares alone, the solution comes from the decomposition.
+        smooth = np.array([alpha == 0 or l1_ratio == 0 for alpha in alphas])
+        squared, mixed = np.extract(smooth, alphas), np.extract(~smooth, alphas)
         for chunk in row_chunks(k, near.shape[1] * (fold.Z.shape[1] + m) * 8 * 4):
             part = fold.Z[near[chunk]], fold.Y[near[chunk]], v[chunk]
-            if l1_ratio == 0:
-                path[:, chunk] = ridge_path(*part, alphas, fit_intercept)
-            else:
-                path[:, chunk] = elastic_net_path(*part, alphas, l1_ratio, fit_intercept)
+            if squared.size:
+                path[smooth, chunk] = ridge_path(*part, squared, fit_intercept)
+            if mixed.size:
+                path[~smooth, chunk] = elastic_net_path(*part, mixed, l1_ratio, fit_intercept)
         return list(path)
 
     def assignments(

@@ -35,7 +35,7 @@ def fit_models(
 
 
 def ridge_path(
-    X: Array, Y: Array, weights: Array, alphas: list[float], fit_intercept: bool
+    X: Array, Y: Array, weights: Array, alphas: list[float] | Array, fit_intercept: bool
 ) -> Array:
     """Ridge models of k neighbourhoods for several penalties, (len(alphas), k, d + 1, m).
 
@@ -61,7 +61,7 @@ def elastic_net_path(
     X: Array,
     Y: Array,
     weights: Array,
-    alphas: list[float],
+    alphas: list[float] | Array,
     l1_ratio: float,
     fit_intercept: bool,
 ) -> Array:
