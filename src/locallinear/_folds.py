@@ -131,17 +131,18 @@ class Fold:
         d, sizes = self.Z.shape[1], self.grid["n_anchors"]
         if models is not None:
             models = self.space.models_from_units(check_anchor_models(models, d, self.Y.shape[1]))
-            yield AnchorSet(self, sizes, [len(models)] * len(sizes), models=models)
+            yield AnchorSet(self, slice(None), [len(models)] * len(sizes), models=models)
         elif not isinstance(selection, str):
             points = self.space.transform(check_anchor_points(selection, d))
-            yield AnchorSet(self, sizes, [len(points)] * len(sizes), points=points)
+            yield AnchorSet(self, slice(None), [len(points)] * len(sizes), points=points)
         elif selection == "random":
             points = self._select("random", max(sizes))
-            yield AnchorSet(self, sizes, [min(k, len(points)) for k in sizes], points=points)
+            counts = [min(k, len(points)) for k in sizes]
+            yield AnchorSet(self, slice(None), counts, points=points)
         else:
-            for k in sizes:
+            for i, k in enumerate(sizes):
                 points = self._select(selection, k)
-                yield AnchorSet(self, [k], [len(points)], points=points)
+                yield AnchorSet(self, slice(i, i + 1), [len(points)], points=points)
 
     def _select(self, selection: str, k: int) -> Array:
         rng = check_random_state(self.seed)
@@ -180,13 +181,13 @@ class AnchorSet:
     Parameters
     ----------
     fold : their Fold
-    sizes : the values of n_anchors that the set serves
+    place : which values of n_anchors in the grid the set serves
     counts : for each of them how many anchors there really are
     points : (k, d) where the anchors are, or models : (k, d + 1, m) given beforehand
     """
 
-    def __init__(self, fold: Fold, sizes, counts, *, points=None, models=None):
-        self.fold, self.sizes, self.counts = fold, sizes, counts
+    def __init__(self, fold: Fold, place: slice, counts, *, points=None, models=None):
+        self.fold, self.place, self.counts = fold, place, counts
         self.models = models
         if points is not None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)

@@ -115,9 +115,7 @@ class Search:
             )
             for of_split in anchors
         ]
-        at = dict(cell)
-        if len(anchors[0].sizes) < len(self.grid["n_anchors"]):
-            at["n_anchors"] = self.grid["n_anchors"].index(anchors[0].sizes[0])
+        at: dict[str, int | slice] = {**cell, "n_anchors": anchors[0].place}
         for i, models in enumerate(zip(*paths, strict=True)):
             if time.monotonic() > self._deadline and np.isfinite(self.best):
                 return
@@ -129,8 +127,6 @@ class Search:
                     for split in range(len(anchors))
                 ]
             )
-            if "n_anchors" in at:
-                scores = scores[:, :, :, 0]
             self._note(where, scores)
 
     def _note(self, where, scores: Array) -> None:
