@@ -1,7 +1,7 @@
 """Scores of many predictions at once, equal to scikit-learn's scorers.
 
 A metric takes the predictions of C configurations for a block of q samples at a time, as an array
-(m, q, C), and gives C scores at the end.
+(m, q, C), and gives C scores at the end: NaN where there is none, and then it may know why.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ class _Errors:
     """Sums over samples of a power of the error, a target at a time."""
 
     power = 2
+    failure: str | None = None
 
     def __init__(self, Y: Array, weights: Array | None):
         self.Y = Y
@@ -77,11 +78,16 @@ class R2(_Errors):
         assert self.sums is not None
         with np.errstate(divide="ignore", invalid="ignore"):
             r2 = np.where(spread > 0, 1 - self.sums / spread, np.where(self.sums > 0, 0.0, 1.0))
-        return r2.mean(axis=0) if len(self.Y) > 1 else np.full(r2.shape[1], np.nan)
+        if len(self.Y) > 1:
+            return r2.mean(axis=0)
+        self.failure = "R² needs at least two test samples in each split"
+        return np.full(r2.shape[1], np.nan)
 
 
 class Accuracy:
     """accuracy, of the class with the highest score; of equal ones the first."""
+
+    failure = None
 
     def __init__(self, codes: NDArray[np.intp], weights: Array | None):
         self.codes = codes
@@ -109,7 +115,10 @@ REGRESSION = {
 
 
 class AnyScorer:
-    """Any scorer of scikit-learn: called once a configuration on a model that replays its part."""
+    """Any scorer of scikit-learn: called once a configuration on a model that replays its part.
+
+    A scorer that fails leaves the configuration without a score, as in GridSearchCV.
+    """
 
     def __init__(self, scoring: str | Callable, X, y, weights: Array | None, make_replay):
         replay = make_replay()
@@ -117,6 +126,7 @@ class AnyScorer:
         self.X, self.y, self.replay = X, y, replay
         self.extra = {} if weights is None else {"sample_weight": weights}
         self.blocks: list[Array] = []
+        self.failure: str | None = None
 
     def add(self, block: slice, predictions: Array) -> None:
         """Take the predictions (m, q, C) for the samples of this block."""
@@ -128,7 +138,11 @@ class AnyScorer:
         out = np.empty(predictions.shape[2])
         for c in range(len(out)):
             self.replay.values = predictions[:, :, c].T
-            out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
+            try:
+                out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
+            except Exception as error:
+                out[c] = np.nan
+                self.failure = f"scoring failed with {type(error).__name__}: {error}"
         return out
 
 

@@ -30,7 +30,8 @@ MODEL_AXES = (
     "fit_intercept",
     "anchor_l1_ratio",
 )
-TIME_IS_UP = "not scored: the search was stopped before"
+STOPPED = "not scored: the search was stopped before"
+NO_NUMBER = "the score is not a finite number"
 
 
 class Search:
@@ -49,13 +50,15 @@ class Search:
         self.folds, self.metrics = folds, metrics
         shape = [len(self.grid[name]) for name in self.axes]
         self.scores = np.full((len(folds), *shape), np.nan)
+        self.visited = np.zeros(shape, dtype=bool)
+        self.failure = NO_NUMBER
         self.best = -np.inf
         self._lock = threading.Lock()
         self._deadline = np.inf
 
-    def run(self, *, time_budget: float | None, n_jobs: int | None, progress: Progress) -> None:
-        """Score all cells, or as many as the time allows; an interrupt ends it early as well."""
-        self._deadline = np.inf if time_budget is None else time.monotonic() + time_budget
+    def run(self, *, deadline: float, n_jobs: int | None, progress: Progress) -> None:
+        """Score all cells, or those that the time allows; an interrupt ends it early as well."""
+        self._deadline = deadline
         self._progress = progress
         workers = effective_n_jobs(n_jobs)
         try:
@@ -132,11 +135,25 @@ class Search:
     def _note(self, where, scores: Array) -> None:
         with self._lock:
             self.scores[(slice(None), *where)] = scores
+            self.visited[where] = True
             mean = scores.mean(axis=0)
             found = mean[np.isfinite(mean)]
             if found.size:
                 self.best = max(self.best, float(found.max()))
             self._progress.advance(mean.size, self.best)
+
+    def reasons(self) -> NDArray[np.object_]:
+        """Why a configuration has no score, an empty word where it has one; (*axes)."""
+        smallest = min(fold.n_searchable for spaces in self.folds for fold in spaces.values())
+        out = np.full(self.visited.shape, "", dtype=object)
+        out[~np.isfinite(self.scores).all(axis=0)] = self.failure
+        out[~self.visited] = STOPPED
+        for i, K in enumerate(self.grid["n_neighbors"]):
+            if smallest < K:
+                out.swapaxes(0, self.axes.index("n_neighbors"))[i] = (
+                    f"n_neighbors={K} is more than the {smallest} training samples of a split"
+                )
+        return out
 
     def _score_split(
         self, split: int, anchors: AnchorSet, models: Array, fit_intercept: bool
@@ -171,6 +188,7 @@ class Search:
                 for block, predictions in grid_predictions(fold, models, labels, own, weightings):
                     metric.add(block, predictions)
                 scores = metric.scores().reshape(shape)[:, :, : len(grid["alpha"])]
+                self.failure = metric.failure or self.failure
                 out[:, a][:, :, fold.possible, w] = scores[place].transpose(2, 1, 0)
         return out
 
