@@ -352,3 +352,10 @@ def test_the_estimator_with_the_best_parameters_has_the_best_score():
     scores = sklearn.model_selection.cross_val_score(model, X, y, cv=3)
     assert_allclose(scores.mean(), search.best_score_, rtol=RTOL)
     assert_array_equal(model.fit(X, y).predict(X), search.predict(X))
+
+
+def test_a_feature_that_hardly_varies_overflows_nowhere():
+    X, y = problem(seed=18)
+    X[:, 1] *= 1e-308
+    grid = GRID | {"scaling": [None], "anchor_alpha": [1e3, 1.0]}
+    compare(FALLRegressorCV(grid, random_state=0), X, y)

@@ -187,17 +187,14 @@ class Search:
                 weightings = fold.weightings(w, fit_intercept)
                 for block, predictions in grid_predictions(fold, models, labels, own, weightings):
                     metric.add(block, predictions)
-                scores = metric.scores().reshape(shape)[:, :, : len(grid["alpha"])]
+                scores = metric.scores().reshape(shape)
                 self.failure = metric.failure or self.failure
                 out[:, a][:, :, fold.possible, w] = scores[place].transpose(2, 1, 0)
         return out
 
 
 def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting]):
-    """Predictions for blocks of queries, (m, q, C), C running over levels, anchor counts and λ.
-
-    λ are padded to whole lanes; the caller drops the surplus.
-    """
+    """Predictions for blocks of queries, (m, q, C), C running over levels, anchor counts and λ."""
     from .kernels.grid import predict_levels  # compiled: loaded when needed
 
     m, counts, lanes = len(own), labels.shape[1], len(weightings[0].alphas)
@@ -220,7 +217,8 @@ def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting
                     weighting.levels,
                     out[t, :, weighting.place],
                 )
-        yield block, out.reshape(m, q, size)
+        # λ were padded to whole lanes.
+        yield block, out[..., : len(fold.grid["alpha"])].reshape(m, q, -1)
 
 
 def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
