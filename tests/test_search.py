@@ -223,7 +223,7 @@ def test_what_a_budget_allows_covers_the_grid(data, ticking):
         assert set(seen) == set(values), name
 
 
-@pytest.mark.parametrize("sizes", [[1, 1], [7], [1, 10, 2, 11], [3, 1, 4, 5], [2] * 7])
+@pytest.mark.parametrize("sizes", [[1, 1], [7], [1, 10, 2, 11], [3, 1, 4, 5], [2] * 7, [9] * 4])
 def test_the_order_of_cells_visits_each_once(sizes):
     order = _search.spread_order(sizes)
     assert len(order) == len(set(order)) == np.prod(sizes)
@@ -231,13 +231,15 @@ def test_the_order_of_cells_visits_each_once(sizes):
 
 
 def test_every_beginning_of_the_order_is_even():
-    sizes = [10, 2, 11]
+    sizes = [10, 1, 2, 11, 1, 1]
     order = np.array(_search.spread_order(sizes))
     for n in (22, 44, 88, 150):
         for axis, size in enumerate(sizes):
             share = np.bincount(order[:n, axis], minlength=size) / n * size
-            assert share.min() > 0.4, (n, axis)
-            assert share.max() < 1.8, (n, axis)
+            assert 0.7 < share.min() <= share.max() < 1.3, (n, axis)
+    # As soon as can be, each value was visited, and each pair of values.
+    assert len(set(order[:11, 3])) == 11
+    assert len(set(map(tuple, order[:110, [0, 3]]))) == 110
 
 
 # Interruption

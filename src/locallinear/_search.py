@@ -9,7 +9,7 @@ alpha, n_neighbors, weights) are scored in one go for each cell.
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from itertools import islice, product
+from itertools import combinations, islice, product
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -32,6 +32,9 @@ MODEL_AXES = (
 )
 STOPPED = "not scored: the search was stopped before"
 NO_NUMBER = "the score is not a finite number"
+
+# How many cells of how many the order of a search is chosen from, at most.
+MAX_SPREAD = 2_000_000
 
 
 class Search:
@@ -224,17 +227,23 @@ def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting
 def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
     """All cells of a box, in an order whose every beginning covers the box evenly.
 
-    Points of a sequence of low discrepancy come first, each in its cell; cells that it misses
-    for long come last.
+    Next comes a cell whose values, and pairs of values, were visited least. In a large box only
+    the beginning is chosen so, and the rest follows shuffled.
     """
-    cells = list(product(*(range(size) for size in sizes)))
-    if len(cells) == 1:
-        return cells
-    # Additive recurrence with the generalised golden ratio: point i is frac(i / g^j) on axis j.
-    ratio = 2.0
-    for _ in range(50):
-        ratio = (1 + ratio) ** (1 / (len(sizes) + 1))
-    steps = ratio ** -np.arange(1, len(sizes) + 1)
-    points = (0.5 + np.arange(4 * len(cells))[:, None] * steps) % 1.0
-    visited = map(tuple, (points * sizes).astype(int).tolist())
-    return list(dict.fromkeys([*visited, *cells]))
+    cells = np.array(list(product(*(range(size) for size in sizes))))
+    cells = np.random.default_rng(0).permutation(cells)
+    axes = [axis for axis, size in enumerate(sizes) if size > 1]
+    # Each cell's value on an axis, and its pair of values on two, as one number.
+    codes = [cells[:, a] for a in axes]
+    codes += [cells[:, a] * sizes[b] + cells[:, b] for a, b in combinations(axes, 2)]
+    wear = np.zeros(len(cells))
+    chosen: list[int] = []
+    for _ in range(min(len(cells), MAX_SPREAD // len(cells))):
+        next_cell = int(np.argmin(wear))
+        chosen.append(next_cell)
+        for code in codes:
+            # Where there are many values, a visit to one counts for more.
+            wear[code == code[next_cell]] += code.max() + 1
+        wear[next_cell] = np.inf
+    rest = np.setdiff1d(np.arange(len(cells)), chosen)
+    return [tuple(cell) for cell in cells[[*chosen, *rest]].tolist()]

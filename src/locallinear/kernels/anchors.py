@@ -50,8 +50,9 @@ def ridge_path(
     models = np.empty((len(alphas), X.shape[0], X.shape[2] + 1, Y.shape[2]))
     s = np.where(negligible, 1.0, s)
     for out, alpha in zip(models, alphas, strict=True):
-        # s / (s² + c), written so that s² cannot overflow.
-        shrunk = s + (alpha * centred.total)[:, None] / s
+        # s / (s² + c), written so that s² cannot overflow; where c / s does, the gain is zero.
+        with np.errstate(over="ignore"):
+            shrunk = s + (alpha * centred.total)[:, None] / s
         gain = np.where(negligible, 0.0, 1.0 / shrunk)
         coef = Vt.swapaxes(1, 2) @ (gain[:, :, None] * UtY)
         out[:] = centred.with_intercept(coef)
