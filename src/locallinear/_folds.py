@@ -220,10 +220,47 @@ class AnchorSet:
         self, models: Array, assignment_neighbors: list[int]
     ) -> Iterator[tuple[NDArray[np.int32], Array]]:
         """For each way of assigning, labels (n, c) and residuals (m, n, c) at the c counts."""
+        levels, place = np.unique(self.counts, return_inverse=True)
+        smooth = iter(self._smooth_assignments(models, assignment_neighbors, levels))
+        for n_near in assignment_neighbors:
+            if n_near == 1:
+                labels, own = self._own_assignments(models, levels)
+            else:
+                labels, own = next(smooth)
+            if len(place) > len(levels) or (np.diff(place) < 0).any():
+                labels, own = labels[:, place], own[:, :, place]
+            yield labels, own
+
+    def _own_assignments(self, models: Array, levels: Rows) -> tuple[NDArray[np.int32], Array]:
+        """By each sample's own error: a block of samples at a time, for all anchors."""
+        from .kernels.grid import best_at_levels  # compiled: loaded when needed
+
+        fold, (n, m) = self.fold, self.fold.Y.shape
+        models = models[: levels[-1]]
+        labels = np.empty((n, len(levels)), dtype=np.int32)
+        own = np.empty((m, n, len(levels)))
+        intercepts = np.ascontiguousarray(models[:, -1].T)
+        coefs = models[:, :-1].transpose(2, 1, 0)
+        for chunk in row_chunks(n, 8 * 8 * m * len(models)):
+            best_at_levels(
+                fold.Z[chunk] @ coefs,
+                intercepts,
+                fold.Y[chunk],
+                fold.floor[chunk],
+                levels,
+                labels[chunk],
+                own[:, chunk],
+            )
+        return labels, own
+
+    def _smooth_assignments(
+        self, models: Array, assignment_neighbors: list[int], levels: Rows
+    ) -> Iterator[tuple[NDArray[np.int32], Array]]:
+        """By the errors of each sample's nearest: a block of anchors at a time, for all samples."""
         from .kernels.grid import running_best, summed_over  # compiled: loaded when needed
 
-        fold, n, m = self.fold, len(self.fold.Z), self.fold.Y.shape[1]
-        levels, place = np.unique(self.counts, return_inverse=True)
+        fold, (n, m) = self.fold, self.fold.Y.shape
+        several = [n_near for n_near in assignment_neighbors if n_near > 1]
         states = [
             (
                 np.full(n, np.inf),
@@ -232,23 +269,20 @@ class AnchorSet:
                 np.empty((len(levels), n), dtype=np.int32),
                 np.empty((m, len(levels), n)),
             )
-            for _ in assignment_neighbors
+            for _ in several
         ]
         step = max(1, BLOCK_BYTES // (n * 8 * (m + 2)))
-        for first in range(0, levels[-1], step):
+        for first in range(0, levels[-1] if several else 0, step):
             block = models[first : min(first + step, levels[-1])]
             residuals = local_models.anchor_residuals(fold.Z, fold.Y, block)
             own_errors = local_models.squared_errors(residuals)
-            for n_near, state in zip(assignment_neighbors, states, strict=True):
-                errors = own_errors
-                if n_near > 1:
-                    errors = summed_over(own_errors, *fold.assignment_shares(n_near))
-                best, labels, own, *notes = state
+            for n_near, (best, labels, own, *notes) in zip(several, states, strict=True):
+                errors = summed_over(own_errors, *fold.assignment_shares(n_near))
                 running_best(
                     errors, residuals, first, fold.floor, best, labels, own, levels, *notes
                 )
         for *_, out_labels, out_own in states:
             yield (
-                np.ascontiguousarray(out_labels[place].T),
-                np.ascontiguousarray(out_own[:, place].swapaxes(1, 2)),
+                np.ascontiguousarray(out_labels.T),
+                np.ascontiguousarray(out_own.swapaxes(1, 2)),
             )

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from ._chunks import CACHE_BYTES
 from ._folds import AnchorSet, Fold, Weighting
+from ._metrics import Errors
 from ._progress import Progress
 
 Array = NDArray[np.float64]
@@ -187,9 +188,12 @@ class Search:
         for a, (labels, own) in enumerate(assigned):
             for w in range(len(grid["weights"])):
                 metric = self.metrics[split]()
-                weightings = fold.weightings(w, fit_intercept)
-                for block, predictions in grid_predictions(fold, models, labels, own, weightings):
-                    metric.add(block, predictions)
+                given = fold, models, labels, own, fold.weightings(w, fit_intercept)
+                if isinstance(metric, Errors):
+                    metric.sums = error_sums(*given, metric)
+                else:
+                    for block, predictions in grid_predictions(*given):
+                        metric.add(block, predictions)
                 scores = metric.scores().reshape(shape)
                 self.failure = metric.failure or self.failure
                 out[:, a][:, :, fold.possible, w] = scores[place].transpose(2, 1, 0)
@@ -222,6 +226,34 @@ def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting
                 )
         # λ were padded to whole lanes.
         yield block, out[..., : len(fold.grid["alpha"])].reshape(m, q, -1)
+
+
+def error_sums(fold: Fold, models, labels, own, weightings: list[Weighting], metric: Errors):
+    """Sums over the queries of the errors of the predictions, (m, C), C as above."""
+    from .kernels.grid import add_errors  # compiled: loaded when needed
+
+    m, counts, lanes = len(own), labels.shape[1], len(weightings[0].alphas)
+    sums = np.zeros((m, len(fold.levels), counts, lanes))
+    step = max(16, CACHE_BYTES // (8 * 8 * len(models)))
+    for start in range(0, len(fold.queries), step):
+        block = slice(start, start + step)
+        for t in range(m):
+            by_anchor = fold.queries[block] @ models[:, :-1, t].T + models[:, -1, t]
+            for weighting in weightings:
+                add_errors(
+                    by_anchor,
+                    fold.near[block],
+                    weighting.weights[block],
+                    weighting.factors(block),
+                    labels,
+                    own[t],
+                    weighting.levels,
+                    metric.Y[block, t],
+                    metric.weights[block],
+                    metric.squared,
+                    sums[t, weighting.place],
+                )
+    return sums[..., : len(fold.grid["alpha"])].reshape(m, -1)
 
 
 def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
