@@ -4,6 +4,7 @@ from ._cv import FALLClassifierCV, FALLRegressorCV
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
+from ._search_display import SearchDisplay
 from .io import load
 
 __version__ = "0.1.0"
@@ -16,5 +17,6 @@ __all__ = [
     "LocalExplanation",
     "LocalizedLassoRegressor",
     "NetworkLassoRegressor",
+    "SearchDisplay",
     "load",
 ]

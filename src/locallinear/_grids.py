@@ -35,6 +35,9 @@ GRIDS = {"paper": PAPER, "default": DEFAULT}
 # Of a model's parameters these have nothing to search.
 NOT_SEARCHED = {"n_jobs", "random_state"}
 
+# How many axes the parameters have that can be arrays.
+ARRAYS = {"anchor_selection": 2, "anchor_models": 3}
+
 
 def check_grid(grid: str | dict, estimator) -> dict[str, list]:
     """The grid as lists of valid values for the estimator's parameters, or a clear refusal."""
@@ -51,12 +54,18 @@ def check_grid(grid: str | dict, estimator) -> dict[str, list]:
 
 
 def _check_values(name: str, values: Any, estimator) -> list:
-    if isinstance(values, str) or not np.iterable(values):
+    if isinstance(values, str | dict) or not np.iterable(values):
         raise ValueError(f"grid[{name!r}] must be a list of values to try, but is {values!r}")
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     if not values:
         raise ValueError(f"grid[{name!r}] is empty; give at least one value or leave it out")
     for value in values:
+        axes = ARRAYS.get(name)
+        if axes and not isinstance(value, str | None) and np.ndim(value) != axes:
+            raise ValueError(
+                f"grid[{name!r}] must be a list whose arrays have {axes} axes, but one has "
+                f"{np.ndim(value)}; to try a single array, put it in a list"
+            )
         try:
             validate_parameter_constraints(
                 {name: estimator._parameter_constraints[name]}, {name: value}, f"grid[{name!r}]"
