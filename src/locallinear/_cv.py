@@ -315,5 +315,9 @@ def _columns(grid: dict[str, list]) -> dict[str, NDArray]:
 def _rank(mean: Array) -> NDArray[np.int32]:
     """Ranks from 1 for the highest; equal scores share the lowest of their ranks."""
     filled = np.where(np.isfinite(mean), mean, -np.inf)
-    ordered = np.sort(-filled)
-    return (np.searchsorted(ordered, -filled, side="left") + 1).astype(np.int32)
+    order = np.argsort(-filled, kind="stable")
+    ordered = filled[order]
+    new = np.concatenate([[True], ordered[1:] < ordered[:-1]])
+    ranks = np.empty(len(mean), dtype=np.int32)
+    ranks[order] = (np.flatnonzero(new) + 1)[np.cumsum(new) - 1]
+    return ranks
