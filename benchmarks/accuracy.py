@@ -9,6 +9,7 @@ import csv
 import os
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -50,20 +51,19 @@ def lightgbm():
 
 MODELS: dict[str, Callable] = {
     "FALLRegressorCV": fall_cv,
-    "Cubist": cubist,
     "LightGBM": lightgbm,
+    "Cubist": cubist,
 }
 
 
 def run() -> Iterator[Table]:
     done = read()
-    for set_name, fetch, n_splits, _ in SETS:
+    for (model_name, make), (set_name, fetch, n_splits, _) in product(MODELS.items(), SETS):
         X, y = fetch(return_X_y=True)
         for seed in range(n_splits):
-            for model_name, make in MODELS.items():
-                if (set_name, model_name, seed) not in done:
-                    row = one_run(make(), X, y, seed)
-                    append({"set": set_name, "model": model_name, "seed": seed} | row)
+            if (set_name, model_name, seed) not in done:
+                row = one_run(make(), X, y, seed)
+                append({"set": set_name, "model": model_name, "seed": seed} | row)
     yield league(read())
 
 
