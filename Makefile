@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONHASHSEED=0 $(BIN)/python
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench accuracy clean
 
 demo: .venv/ready
 	$(RUN) examples/demo.py
@@ -18,6 +18,10 @@ lint: .venv/ready-lint
 
 bench: .venv/ready-bench
 	$(RUN) -m benchmarks
+
+# An hour; goes on where it was stopped.
+accuracy: .venv/ready-bench
+	$(RUN) -m benchmarks accuracy
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,12 +16,15 @@ PACKAGE = "locallinear"
 # are not named here are held by the rules on cycles and kernels alone.
 STOREYS = [
     {"kernels"},
-    {"_chunks", "_explanation", "_samples", "_scaling", "_structures", "_validation", "io"},
+    {"_chunks", "_explanation", "_progress", "_samples", "_scaling", "_threads", "_validation"},
+    {"_structures", "_network_graph", "io"},
     {"_neighborhoods"},
     {"_anchors"},
-    {"_fall"},
-    {"_estimators", "_network_lasso"},
-    {"_search", "_ensemble", "explain", "datasets"},
+    {"_metric"},
+    {"_fall", "_folds", "_scores"},
+    {"_estimators", "_network_lasso", "_search"},
+    {"_grids", "_search_display", "explain", "datasets"},
+    {"_cv", "tune"},
     {"paper", "cli"},
 ]
 

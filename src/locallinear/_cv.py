@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _metrics
+from . import _scores
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._folds import Fold
@@ -235,10 +235,10 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     def _targets_and_metric(self, X, y, train, test, weights):
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         scoring = "r2" if self.scoring is None else self.scoring
-        if scoring in _metrics.REGRESSION:
-            return Y[train], partial(_metrics.REGRESSION[scoring], Y[test], weights)
-        replay = partial(_metrics.ReplayRegressor, np.ndim(y) == 1)
-        return Y[train], partial(_metrics.AnyScorer, scoring, X[test], y[test], weights, replay)
+        if scoring in _scores.REGRESSION:
+            return Y[train], partial(_scores.REGRESSION[scoring], Y[test], weights)
+        replay = partial(_scores.ReplayRegressor, np.ndim(y) == 1)
+        return Y[train], partial(_scores.AnyScorer, scoring, X[test], y[test], weights, replay)
 
 
 class FALLClassifierCV(ClassifierMixin, _SearchCV):
@@ -282,9 +282,9 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
         Y = (y[train][:, None] == classes).astype(np.float64)
         if self.scoring in (None, "accuracy"):
             codes = np.where(np.isin(y[test], classes), np.searchsorted(classes, y[test]), -1)
-            return Y, partial(_metrics.Accuracy, codes, weights)
-        replay = partial(_metrics.ReplayClassifier, classes)
-        return Y, partial(_metrics.AnyScorer, self.scoring, X[test], y[test], weights, replay)
+            return Y, partial(_scores.Accuracy, codes, weights)
+        replay = partial(_scores.ReplayClassifier, classes)
+        return Y, partial(_scores.AnyScorer, self.scoring, X[test], y[test], weights, replay)
 
 
 def _fixed_seed(random_state) -> int:

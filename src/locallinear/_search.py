@@ -14,12 +14,12 @@ from itertools import combinations, islice, product
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from ._chunks import CACHE_BYTES
 from ._folds import AnchorSet, Fold, Weighting
-from ._metrics import Errors
 from ._progress import Progress
+from ._scores import Errors
+from ._threads import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Search:
         workers = effective_n_jobs(n_jobs)
         try:
             # Small matrix products: a thread a cell beats threads inside each product.
-            with threadpool_limits(limits=1, user_api="blas"):
+            with one_blas_thread():
                 if workers == 1:
                     for cell in self.cells():
                         self._score_cell(cell)
