@@ -17,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).parent.parent
-TARGETS = {"concrete": 1, "parkinsons": 2, "superconductivity": 1}
+TARGETS = {
+    "concrete": 1,
+    "parkinsons": 2,
+    "qsar_aquatic_toxicity": 1,
+    "qsar_fish_toxicity": 1,
+    "superconductivity": 1,
+}
 
 
 @dataclass
