@@ -16,6 +16,7 @@ PACKAGE = "locallinear"
 # are not named here are held by the rules on cycles and kernels alone.
 STOREYS = [
     {"kernels"},
+    {"_files"},
     {"_chunks", "_explanation", "_samples", "_scaling", "_structures", "_validation", "io"},
     {"_neighborhoods"},
     {"_anchors"},
