@@ -3,6 +3,7 @@
 from ._cv import FALLClassifierCV, FALLRegressorCV
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
+from ._tabular import TableModel
 from .io import load
 
 __version__ = "0.1.0"
@@ -13,5 +14,6 @@ __all__ = [
     "FALLRegressor",
     "FALLRegressorCV",
     "LocalExplanation",
+    "TableModel",
     "load",
 ]

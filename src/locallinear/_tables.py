@@ -1,0 +1,361 @@
+"""Tables from CSV and Parquet files: what a column holds, or a sentence that says what is wrong.
+
+A column is either numbers (float64, NaN where missing) or text (str, None where missing). Rows
+are counted from 1 below the header, in messages too.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?"}
+PARQUET = {".parquet", ".pq"}
+
+# A look at this many lines decides which delimiter and decimal a file has.
+LOOK = 200
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+
+
+class TableError(ValueError):
+    """A table that cannot be used; the message says where, why and what to do."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of numbers and of text.
+
+    Attributes
+    ----------
+    frame : DataFrame of float64 and object columns
+    name : what messages call the table
+    decimal : the mark in its numbers, "." or ","
+    """
+
+    frame: "pandas.DataFrame"
+    name: str = "the table"
+    decimal: str = "."
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns' names."""
+        return list(self.frame.columns)
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column holds text."""
+        return self.frame[column].dtype == object
+
+    def require(self, wanted: Collection[str], what: str) -> None:
+        """Raise TableError for the first wanted column that is not there, with its near matches."""
+        for column in wanted:
+            if column not in self.frame.columns:
+                raise TableError(
+                    f"{self.name} has no column {column!r}, {what}. {self._nearest(column)}"
+                )
+
+    def _nearest(self, column: str) -> str:
+        names = {name.casefold(): name for name in self.columns}
+        wanted = column.casefold()
+        near = get_close_matches(wanted, names, n=3, cutoff=0.6)
+        near = near or [name for name in names if wanted in name][:3]
+        if near:
+            return "Did you mean " + " or ".join(repr(names[name]) for name in near) + "?"
+        if len(self.columns) == 1:
+            return (
+                f"It has a single column, {shortened(self.columns[0])!r}: if that is several, "
+                "pass --delimiter."
+            )
+        more = f" and {len(self.columns) - 8} more" if len(self.columns) > 8 else ""
+        return f"Its columns are {', '.join(self.columns[:8])}{more}."
+
+    def numbers(self, column: str, remedy: str) -> NDArray[np.float64]:
+        """A column as numbers; where it holds text, TableError names the first such cell."""
+        cells = self.frame[column]
+        if not self.is_text(column):
+            return cells.to_numpy()
+        found = to_numbers(cells, self.decimal)
+        wrong = np.flatnonzero(np.isnan(found) & cells.notna().to_numpy())
+        if len(wrong):
+            cell = shortened(cells.iloc[wrong[0]])
+            raise TableError(
+                f"{self.name}, row {wrong[0] + 1}, column {column!r}: expected a number, but "
+                f"found {cell!r}. {remedy}"
+            )
+        return found
+
+    def share_of_numbers(self, column: str) -> float:
+        """Which part of a text column's cells are numbers."""
+        cells = self.frame[column].dropna()
+        return float(np.mean(~np.isnan(to_numbers(cells, self.decimal)))) if len(cells) else 0.0
+
+    def take(self, rows: NDArray) -> "Table":
+        """Some of the rows, as a table."""
+        return Table(self.frame[rows].reset_index(drop=True), self.name, self.decimal)
+
+
+def shortened(cell: str, length: int = 40) -> str:
+    """A cell as a message can show it."""
+    return cell if len(cell) <= length else cell[: length - 1] + "…"
+
+
+def as_table(data: Any, text: Collection[str] = ()) -> Table:
+    """A Table of a pandas DataFrame, and a Table itself."""
+    if isinstance(data, Table):
+        return data
+    return _from_frame(data, "the table", text)
+
+
+def read_table(
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    text: Collection[str] = (),
+    missing: Collection[str] = (),
+) -> Table:
+    """Read a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Names that end in .parquet or .pq are Parquet, all others CSV.
+    delimiter, decimal : str, optional
+        Of a CSV file; found out where not given.
+    text : names of columns that are text even if all of it looks like numbers
+    missing : cells that mean "no value", beside the usual ones such as NA and an empty cell
+
+    Returns
+    -------
+    Table
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise TableError(f"{path} is a folder; name a CSV or Parquet file.")
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise TableError(_not_there(path)) from None
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
+    if path.suffix.lower() in PARQUET:
+        return _from_frame(_read_parquet(path, content), str(path), text, missing)
+    return _read_csv(path, _decoded(path, content), delimiter, decimal, text, missing)
+
+
+def _not_there(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"There is no file {path}: there is no folder {folder}."
+    names = [other.name for other in folder.iterdir() if not other.name.startswith(".")]
+    near = get_close_matches(path.name, names, n=1)
+    hint = f" Did you mean {folder / near[0]}?" if near else ""
+    return f"There is no file {path}.{hint}"
+
+
+def _read_parquet(path: Path, content: bytes) -> "pandas.DataFrame":
+    import pandas
+
+    try:
+        return pandas.read_parquet(io.BytesIO(content))
+    except ImportError as error:
+        raise TableError(
+            f"{path} is Parquet, which needs pyarrow: pip install pyarrow, or pass a CSV file."
+        ) from error
+    except Exception as error:  # whatever pyarrow says of bytes that are no Parquet
+        raise TableError(f"{path} is not a whole Parquet file.") from error
+
+
+def _decoded(path: Path, content: bytes) -> str:
+    """The text of a file in UTF-8, UTF-16 with its mark, or else as Excel in the West writes it."""
+    if content[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        raise TableError(
+            f"{path} is a workbook or an archive, not a CSV file; save the sheet as CSV first."
+        )
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", errors="replace")
+    if b"\0" in content:
+        raise TableError(f"{path} is not text; a CSV or Parquet file is expected.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
+
+
+def _read_csv(path, content: str, delimiter, decimal, text, missing) -> Table:
+    import pandas
+
+    if not content.strip():
+        raise TableError(f"{path} is empty; it should have a line of column names and rows below.")
+    found = delimiter or find_delimiter(content)
+    rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=found) if row]
+    header, rows = [name.strip() for name in rows[0]], rows[1:]
+    if delimiter is not None and len(header) == 1:
+        _check_delimiter(path, content, delimiter)
+    header, rows = _without_last_delimiter(header, rows)
+    _check_rows(path, header, rows)
+    header = [name or f"(column {i})" for i, name in enumerate(header, 1)]
+    _check_names(path, header)
+    decimal = decimal or find_decimal(found, rows)
+    no_value = MISSING | {cell.strip().casefold() for cell in missing}
+    columns = {}
+    for name, cells in zip(header, zip(*rows, strict=True), strict=True):
+        stripped = (cell.strip() for cell in cells)
+        column = [None if cell.casefold() in no_value else cell for cell in stripped]
+        columns[name] = _typed(str(path), name, column, decimal, name in text)
+    return Table(pandas.DataFrame(columns), str(path), decimal)
+
+
+def find_delimiter(content: str) -> str:
+    r"""The delimiter with which the first lines have most often the columns of the header.
+
+    Examples
+    --------
+    >>> find_delimiter("width; length\n1,5; 2,5\n")
+    ';'
+    """
+    lines = "\n".join(content.splitlines()[:LOOK])
+
+    def fit(delimiter: str) -> tuple[float, int]:
+        sizes = [len(row) for row in csv.reader(io.StringIO(lines), delimiter=delimiter) if row]
+        agree = sum(size == sizes[0] for size in sizes) / len(sizes)
+        return (agree if sizes[0] > 1 else 0.0), sizes[0]
+
+    return max(DELIMITERS, key=fit)
+
+
+def find_decimal(delimiter: str, rows: list[list[str]]) -> str:
+    """The decimal mark: a comma where some cells have one as a mark, and none a point.
+
+    Examples
+    --------
+    >>> find_decimal(";", [["1,5", "a"], ["2", "b"]])
+    ','
+    """
+    if delimiter == ",":
+        return "."
+    cells = [cell.strip() for row in rows[:LOOK] for cell in row]
+    commas = [cell for cell in cells if DECIMAL_COMMA.fullmatch(cell)]
+    points = any(DECIMAL_POINT.fullmatch(cell) for cell in cells)
+    only_thousands = all(THOUSANDS.fullmatch(cell) for cell in commas)
+    return "," if commas and not points and not only_thousands else "."
+
+
+def _check_delimiter(path, content: str, delimiter: str) -> None:
+    other = find_delimiter(content)
+    header = next(csv.reader(io.StringIO(content), delimiter=other))
+    if len(header) > 1:
+        raise TableError(
+            f"{path} has a single column with the delimiter {delimiter!r}, but {len(header)} with "
+            f"a {DELIMITERS[other]}; leave --delimiter out."
+        )
+
+
+def _without_last_delimiter(header, rows):
+    """Lines that end in a delimiter have an empty last cell each, which means nothing."""
+    if header[-1] == "" and all(len(row) < len(header) or row[-1] == "" for row in rows):
+        return header[:-1], [row[: len(header) - 1] for row in rows]
+    return header, rows
+
+
+def _check_rows(path, header: list[str], rows: list[list[str]]) -> None:
+    if not rows:
+        raise TableError(f"{path} has column names, but no rows below them.")
+    if not np.isnan(to_numbers(header, ".")).any():
+        raise TableError(
+            f"{path} should begin with a line of column names, but it begins with numbers "
+            f"({', '.join(header[:3])}, ...); add such a line."
+        )
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise TableError(
+                f"{path}, row {number} has {len(row)} cells, but the header has {len(header)}; "
+                "correct the row, or pass the right --delimiter."
+            )
+
+
+def _check_names(path, names: list[str]) -> None:
+    places: dict[str, int] = {}
+    for place, name in enumerate(names, 1):
+        if name in places:
+            raise TableError(
+                f"{path} has two columns {name!r} (number {places[name]} and {place}); rename one."
+            )
+        places[name] = place
+
+
+def _from_frame(frame, name: str, text: Collection[str], missing: Collection[str] = ()) -> Table:
+    import pandas
+
+    frame = frame.reset_index(drop=True)
+    names = [str(column) for column in frame.columns]
+    _check_names(name, names)
+    if not len(frame):
+        raise TableError(f"{name} has no rows.")
+    no_value = {cell.strip() for cell in missing}
+    columns = {}
+    for i, column in enumerate(names):
+        cells = frame.iloc[:, i]
+        if pandas.api.types.is_numeric_dtype(cells) and cells.dtype != bool and column not in text:
+            numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+            columns[column] = _finite(name, column, numbers)
+        else:
+            words = [_word(cell) for cell in cells]
+            gone = [a or b in no_value for a, b in zip(cells.isna(), words, strict=True)]
+            known = [None if a else b for a, b in zip(gone, words, strict=True)]
+            columns[column] = _typed(name, column, known, ".", column in text)
+    return Table(pandas.DataFrame(columns), name)
+
+
+def _word(cell: Any) -> str:
+    """A cell as a CSV file would hold it: 7.0 in a column of codes is the code 7."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _typed(table: str, name: str, cells: list[str | None], decimal: str, text: bool):
+    """Numbers where all cells are, text otherwise; a column without any value is of numbers."""
+    import pandas
+
+    column = pandas.Series(cells, dtype=object)
+    if text:
+        return column
+    numbers = to_numbers(column, decimal)
+    if (np.isnan(numbers) & column.notna()).any():
+        return column
+    return _finite(table, name, numbers)
+
+
+def _finite(table: str, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        raise TableError(
+            f"{table}, row {infinite[0] + 1}, column {name!r}: the number is infinite; correct it "
+            "or leave the cell empty."
+        )
+    return numbers
+
+
+def to_numbers(cells: Any, decimal: str) -> NDArray[np.float64]:
+    """Cells as numbers, NaN for those that are none."""
+    import pandas
+
+    cells = pandas.Series(cells, dtype=object)
+    if decimal == ",":
+        cells = cells.str.replace(",", ".", regex=False) if cells.notna().any() else cells
+    return pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
