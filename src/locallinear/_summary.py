@@ -1,0 +1,179 @@
+"""What the command line says about a model: lines of text, from numbers that others computed."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._comparison import Judged, resampled, typical
+from ._tables import shortened
+from .explain._regimes import Regimes, regimes_of
+from .explain._text import equation, number
+
+Array = NDArray[np.float64]
+
+# What each searched parameter means, for readers who do not know the algorithm.
+MEANING = {
+    "n_anchors": "linear models that the rows choose from",
+    "anchor_selection": "how their places were chosen",
+    "n_anchor_neighbors": "rows that each of them was fitted on",
+    "anchor_alpha": "penalty that keeps their coefficients small",
+    "anchor_l1_ratio": "0: all coefficients small, 1: many exactly zero",
+    "fit_intercept": "whether the equations have a constant term",
+    "alpha": "pull of each row's own model towards the one it chose",
+    "n_neighbors": "nearest rows whose models make a prediction",
+    "weights": "how these neighbours count",
+    "assignment_neighbors": "rows that decide together which model to choose",
+    "scaling": "how columns are made comparable",
+    "neighborhood": "how nearness is measured",
+    "metric_iterations": "rounds of learning what is near",
+}
+
+
+def data_lines(name: str, n_rows: int, encoding, y: NDArray) -> list[str]:
+    """What was read, and what is to be learnt."""
+    n_text = sum(column.is_text for column in encoding.columns)
+    kinds = f", {n_text} of them text" if n_text else ""
+    columns = plural(len(encoding.columns), "column")
+    lines = [f"{name}: {plural(n_rows, 'row')}, {columns} to learn from{kinds}."]
+    if encoding.classify:
+        classes, counts = np.unique(y, return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:5]
+        shares = [f"{shortened(classes[i], 20)} ({counts[i] / len(y):.0%})" for i in order]
+        more = f" and {len(classes) - 5} more" if len(classes) > 5 else ""
+        lines.append(f"Target: {encoding.targets[0]}, a class: {', '.join(shares)}{more}.")
+    else:
+        for target, values in zip(encoding.targets, y.reshape(len(y), -1).T, strict=True):
+            lines.append(
+                f"Target: {target}, from {number(values.min())} to {number(values.max())}, "
+                f"on average {number(values.mean())}."
+            )
+    return lines
+
+
+def plural(count: int, word: str) -> str:
+    """A count and its word."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def score_lines(
+    judged: list[Judged], y: NDArray, targets: tuple[str, ...], classify: bool, times: bool = False
+) -> list[str]:
+    """A table of errors on unseen rows, best first, and what it says in a sentence."""
+    draws = resampled(judged, classify)
+    error = np.array([typical(one.errors, classify) for one in judged])
+    spread = np.quantile(draws, [0.025, 0.975], axis=1)
+    half = (spread[1] - spread[0]) / 2
+    heads = ["wrong classes"] if classify else [f"error of {shortened(t, 24)}" for t in targets]
+    heads = ["typical error"] if not classify and len(targets) == 1 else heads
+    shares = 1 - _total(error, y, classify) if not classify else None
+    # One order for all targets: by the mean of errors relative to the best of each.
+    order = np.argsort((error / np.maximum(error.min(axis=0), 1e-300)).mean(axis=1), kind="stable")
+    rows = []
+    for i in order:
+        cells = [
+            f"{_cell(e, classify)} ± {_cell(h, classify)}"
+            for e, h in zip(error[i], half[i], strict=True)
+        ]
+        if shares is not None:
+            cells.append(f"{shares[i]:.3f}")
+        if times:
+            cells.append(f"{judged[i].seconds:.2f} s")
+        rows.append([judged[i].name, *cells])
+    heads += ([] if classify else ["R²"]) + (["time a fold"] if times else [])
+    return [*columns_of(["", *heads], rows), "", *_in_words(judged, draws, order)]
+
+
+def _cell(value: float, classify: bool) -> str:
+    return f"{100 * value:.1f} %" if classify else number(value)
+
+
+def _total(error: Array, y: NDArray, classify: bool) -> Array:
+    """Mean over targets of squared error in parts of the target's variance, a model."""
+    variance = y.reshape(len(y), -1).var(axis=0)
+    return (error**2 / variance).mean(axis=1)
+
+
+def columns_of(heads: list[str], rows: list[list[str]]) -> list[str]:
+    """Lines of a table: the first column left, the others right."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    lines = []
+    for row in [heads, *rows]:
+        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  " + "   ".join([row[0].ljust(widths[0]), *cells]).rstrip())
+    return lines
+
+
+def _in_words(judged: list[Judged], draws: Array, order: NDArray) -> list[str]:
+    """FALL against the best of the others, with the interval of their ratio over resamples."""
+    names = [one.name for one in judged]
+    place = names.index("FALL")
+    other = next(i for i in order if i != place)
+    ratio = draws[place] / np.maximum(draws[other], 1e-300) - 1
+    low, middle, high = 100 * np.quantile(ratio.mean(axis=1), [0.025, 0.5, 0.975])
+    if low <= 0 <= high:
+        return [
+            f"FALL and {names[other]} cannot be told apart by these rows (FALL's error is "
+            f"between {_percent(low)} and {_percent(high)})."
+        ]
+    return [
+        f"FALL's error is {_percent(middle)} than that of {names[other]}, the best of the others "
+        f"(95 % interval: {_percent(low)} to {_percent(high)})."
+    ]
+
+
+def _percent(change: float) -> str:
+    if abs(change) < 0.5:
+        return "as large"
+    return f"{abs(change):.0f} % {'smaller' if change < 0 else 'larger'}"
+
+
+def parameter_lines(params: dict) -> list[str]:
+    """The chosen parameters, and what they mean."""
+    rows = [(name, str(value), MEANING.get(name, "")) for name, value in sorted(params.items())]
+    wide = max(len(name) for name, _, _ in rows), max(len(value) for _, value, _ in rows)
+    return [f"  {n.ljust(wide[0])}  {v.ljust(wide[1])}  {text}" for n, v, text in rows]
+
+
+def regime_lines(model, n_shown: int = 4) -> list[str]:
+    """The largest regimes of a TableModel: how many rows, where they live, their equation."""
+    fall, encoding = model.estimator, model.encoding
+    regimes = regimes_of(fall)
+    names = [str(name) for name in fall.feature_names_in_]
+    total = int(regimes.sizes.sum())
+    shown = min(n_shown, len(regimes.sizes))
+    lines = [
+        f"The rows follow {plural(len(regimes.sizes), 'linear equation')}"
+        + (f"; the {shown} with most rows:" if shown < len(regimes.sizes) else ":")
+    ]
+    for r in range(shown):
+        size = int(regimes.sizes[r])
+        where = _where(regimes, r, encoding)
+        lines += ["", f"  {r + 1}. {plural(size, 'row')} ({size / total:.0%}){where}"]
+        for t, target in enumerate(model.target_names):
+            name = f"score of {target}" if encoding.classify else target
+            lines.append("     " + equation(names, regimes.models[r, :, t], regimes.spread, name))
+    if not fall._space.has_units:
+        lines += [
+            "",
+            "  Here a column's value counts by its rank among the rows, from −1.73 for the lowest "
+            "to 1.73",
+            "  for the highest (scaling quantile). With --scaling standard equations are in units.",
+        ]
+    return lines
+
+
+def _where(regimes: Regimes, r: int, encoding) -> str:
+    """The two columns that tell a regime's rows most from the others."""
+    names = [name for column in encoding.columns for name in column.encoded_names]
+    is_text = [column.is_text for column in encoding.columns for _ in column.encoded_names]
+    offsets = regimes.offsets[r]
+    said = []
+    for j in np.argsort(-np.abs(offsets), kind="stable")[:2]:
+        if abs(offsets[j]) < 0.25:
+            break
+        if is_text[j]:
+            said.append(f"{'more' if offsets[j] > 0 else 'less'} often {shortened(names[j])}")
+        else:
+            word = "high" if offsets[j] > 0 else "low"
+            low, high = number(regimes.low[r, j]), number(regimes.high[r, j])
+            said.append(f"{word} {shortened(names[j])} (mostly {low} to {high})")
+    return ", with " + " and ".join(said) if said else ", spread over all of the data"
