@@ -405,6 +405,8 @@ class FALL(BaseEstimator):
             feature_weights=getattr(self, "feature_weights_", None),
             feature_names=self._feature_names(),
             target_names=list(self._target_names),
+            X=X,
+            model=self,
         )
 
     def _shares(self, Z: Array) -> tuple[Array, Rows]:

@@ -1,0 +1,10 @@
+"""See why: pictures of explanations, and the report.
+
+Data walks one way: a fitted model gives a `LocalExplanation`; a Display or `report_data` takes from
+it what it shows, as plain arrays or lists; `plot` draws it, `write_report` puts it into a page.
+Nothing is computed while drawing, so that what is seen can be tested as numbers.
+"""
+
+from .report import report_data, write_report
+
+__all__ = ["report_data", "write_report"]
