@@ -41,3 +41,23 @@ class Progress:
             self.bar.close()
         elif self.verbose:
             sys.stderr.write("\n")
+
+
+def watched(items: list, description: str):
+    """The items one by one, under a bar once two seconds have gone by; silent into a file."""
+    if not sys.stderr.isatty():
+        return iter(items)
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return _counted(items, description)
+    return tqdm(items, desc=description, delay=2, leave=False, file=sys.stderr)
+
+
+def _counted(items: list, description: str):
+    started = time.monotonic()
+    for done, item in enumerate(items):
+        if time.monotonic() - started > 2:
+            sys.stderr.write(f"\r{description}: {done} of {len(items)} ")
+        yield item
+    sys.stderr.write("\r\x1b[K")

@@ -62,17 +62,13 @@ def score_lines(
     error = np.array([typical(one.errors, classify) for one in judged])
     spread = np.quantile(draws, [0.025, 0.975], axis=1)
     half = (spread[1] - spread[0]) / 2
-    heads = ["wrong classes"] if classify else [f"error of {shortened(t, 24)}" for t in targets]
-    heads = ["typical error"] if not classify and len(targets) == 1 else heads
-    shares = 1 - _total(error, y, classify) if not classify else None
+    heads = ["error"] if len(targets) == 1 else [f"error of {shortened(t, 24)}" for t in targets]
+    shares = None if classify else 1 - _total(error, y)
     # One order for all targets: by the mean of errors relative to the best of each.
     order = np.argsort((error / np.maximum(error.min(axis=0), 1e-300)).mean(axis=1), kind="stable")
     rows = []
     for i in order:
-        cells = [
-            f"{_cell(e, classify)} ± {_cell(h, classify)}"
-            for e, h in zip(error[i], half[i], strict=True)
-        ]
+        cells = [_with_spread(*pair, classify) for pair in zip(error[i], half[i], strict=True)]
         if shares is not None:
             cells.append(f"{shares[i]:.3f}")
         if times:
@@ -82,11 +78,17 @@ def score_lines(
     return [*columns_of(["", *heads], rows), "", *_in_words(judged, draws, order)]
 
 
-def _cell(value: float, classify: bool) -> str:
-    return f"{100 * value:.1f} %" if classify else number(value)
+def _with_spread(value: float, half: float, classify: bool) -> str:
+    """A value and half of its interval, both to the second digit of the latter."""
+    if classify:
+        return f"{100 * value:.1f} ± {100 * half:.1f} %"
+    decimals = max(0, 1 - int(np.floor(np.log10(half)))) if half > 0 else 3
+    if decimals > 6 or value >= 1e7:
+        return f"{number(value)} ± {number(half, 2)}"
+    return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"
 
 
-def _total(error: Array, y: NDArray, classify: bool) -> Array:
+def _total(error: Array, y: NDArray) -> Array:
     """Mean over targets of squared error in parts of the target's variance, a model."""
     variance = y.reshape(len(y), -1).var(axis=0)
     return (error**2 / variance).mean(axis=1)
@@ -108,22 +110,17 @@ def _in_words(judged: list[Judged], draws: Array, order: NDArray) -> list[str]:
     place = names.index("FALL")
     other = next(i for i in order if i != place)
     ratio = draws[place] / np.maximum(draws[other], 1e-300) - 1
-    low, middle, high = 100 * np.quantile(ratio.mean(axis=1), [0.025, 0.5, 0.975])
-    if low <= 0 <= high:
+    low, high = 100 * np.quantile(ratio.mean(axis=1), [0.025, 0.975])
+    if low < 0 < high:
         return [
-            f"FALL and {names[other]} cannot be told apart by these rows (FALL's error is "
-            f"between {_percent(low)} and {_percent(high)})."
+            f"FALL and {names[other]} cannot be told apart by these rows: FALL's error is between "
+            f"{-low:.0f} % smaller and {high:.0f} % larger."
         ]
+    ends = sorted((abs(low), abs(high)))
     return [
-        f"FALL's error is {_percent(middle)} than that of {names[other]}, the best of the others "
-        f"(95 % interval: {_percent(low)} to {_percent(high)})."
+        f"FALL's error is {ends[0]:.0f} to {ends[1]:.0f} % {'smaller' if high <= 0 else 'larger'} "
+        f"than that of {names[other]}, the best of the others."
     ]
-
-
-def _percent(change: float) -> str:
-    if abs(change) < 0.5:
-        return "as large"
-    return f"{abs(change):.0f} % {'smaller' if change < 0 else 'larger'}"
 
 
 def parameter_lines(params: dict) -> list[str]:
@@ -150,15 +147,34 @@ def regime_lines(model, n_shown: int = 4) -> list[str]:
         lines += ["", f"  {r + 1}. {plural(size, 'row')} ({size / total:.0%}){where}"]
         for t, target in enumerate(model.target_names):
             name = f"score of {target}" if encoding.classify else target
-            lines.append("     " + equation(names, regimes.models[r, :, t], regimes.spread, name))
+            equations = regimes.models[r, :, t]
+            if fall._space.has_units:
+                lines.append("     " + equation(names, equations, regimes.spread, name))
+            else:
+                lines.append("     " + _effects(fall._space, regimes, r, equations, names, name))
     if not fall._space.has_units:
         lines += [
             "",
-            "  Here a column's value counts by its rank among the rows, from −1.73 for the lowest "
-            "to 1.73",
-            "  for the highest (scaling quantile). With --scaling standard equations are in units.",
+            "  A column counts by its rank here (scaling quantile), so that there is no equation in",
+            "  units; --scaling standard finds one, perhaps with a larger error.",
         ]
     return lines
+
+
+def _effects(space, regimes: Regimes, r: int, model: Array, names: list[str], target: str) -> str:
+    """What the columns change in a regime from the low to the high end of its rows."""
+    low, high = regimes.low[r], regimes.high[r]
+    ends = space.transform(np.array([low, high]))
+    change = model[:-1] * (ends[1] - ends[0])
+    named = [j for j in np.argsort(-np.abs(change), kind="stable")[:4] if change[j] != 0]
+    said = [
+        f"{'+' if change[j] > 0 else '−'}{number(abs(change[j]))} as {shortened(names[j])} goes "
+        f"from {number(low[j])} to {number(high[j])}"
+        for j in named
+    ]
+    rest = np.count_nonzero(change) - len(named)
+    more = f", and {plural(rest, 'smaller effect')}" if rest else ""
+    return f"{shortened(target)}: {', '.join(said)}{more}" if said else f"{target}: constant"
 
 
 def _where(regimes: Regimes, r: int, encoding) -> str:
