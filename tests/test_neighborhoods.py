@@ -137,11 +137,12 @@ def test_the_choice_of_structure_cannot_be_seen(d):
         assert_array_equal(distances, chosen[0])
 
 
-def test_trees_are_chosen_for_many_points_of_few_dimensions_alone():
+def test_trees_are_chosen_where_points_vary_in_few_dimensions():
     rng = np.random.default_rng(0)
     assert tree_pays(rng.normal(size=(100_000, 2)))
     assert not tree_pays(rng.normal(size=(5000, 50)))
-    assert not tree_pays(rng.normal(size=(50, 2)))
+    assert not tree_pays(rng.normal(size=(1000, 20)))
+    assert tree_pays(rng.normal(size=(100_000, 3)) @ rng.normal(size=(3, 20)))
 
 
 def test_intrinsic_dimension_is_that_of_the_surface_not_of_the_space():

@@ -21,6 +21,7 @@ from ._metric import learn_metric
 from ._neighborhoods import Neighbors, neighbor_sets
 from ._samples import Samples
 from ._scaling import fit_space, space_from_arrays
+from ._threads import one_blas_thread
 from .kernels import combine, local_models
 
 Array = NDArray[np.float64]
@@ -205,10 +206,11 @@ class FALL(BaseEstimator):
         self._samples = samples
         self.n_samples_fit_ = len(X)
         self._neighbors = Neighbors(self._located, searchable, self.n_jobs)
-        self._neighbors.build()
         try:
-            self._fit_anchors(X, Y, graph)
-            self._assign_samples(samples.places(), Y)
+            with one_blas_thread():
+                self._fit_anchors(X, Y, graph)
+                self._neighbors.build()
+                self._assign_samples(samples.places(), Y)
         except BaseException:
             del self._samples  # half a model is none
             raise
@@ -353,20 +355,20 @@ class FALL(BaseEstimator):
         X = self._check_queries(X)
         Z = self._space.transform(X)
         shares, near = self._shares(Z)
-        samples, constant = self._samples, float(self.fit_intercept)
         out = np.empty((len(Z), self._models.shape[2]))
-        for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
-            rows = near[chunk]
-            out[chunk] = combine.predict(
-                Z[chunk],
-                samples["Z"][rows],
-                samples["residuals"][rows],
-                samples["labels"][rows],
-                shares[chunk],
-                self._models,
-                self.alpha,
-                constant,
-            )
+        with one_blas_thread():
+            for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
+                rows = near[chunk]
+                out[chunk] = combine.predict(
+                    Z[chunk],
+                    self._samples["Z"][rows],
+                    self._samples["residuals"][rows],
+                    self._samples["labels"][rows],
+                    shares[chunk],
+                    self._models,
+                    self.alpha,
+                    float(self.fit_intercept),
+                )
         return out
 
     def _explain(self, X, shape) -> LocalExplanation:

@@ -1,10 +1,11 @@
 """Who is near whom: with `_structures`, the one place that knows trees, scans and graphs.
 
 `Neighbors` answers one question, exactly: which K of the stored points are nearest to a query,
-and how far. Ties are broken by the lower row, so the answer is a function of the data alone; the
-structure behind it, chosen for speed, cannot be seen in the results. Points can be appended and
-removed: one structure holds the points it was built on, a second small one the points since, the
-newest few are scanned, and all is built anew once the rest has grown to a quarter of the first.
+and how far. Ties are broken by the lower row, so that the structure behind it, chosen for speed,
+is not seen in the results (of more than a few hundred tied points, some are taken). Points can be
+appended and removed: one structure holds the points it was built on, a second small one the
+points since, the newest few are scanned, and all is built anew once the rest has grown to a
+quarter of the first.
 
 Other ways of being near (learned metrics, forests, approximate indexes) come in here: a metric
 by the points it is given, anything else by a class with the same `update` and `query`.
@@ -116,15 +117,17 @@ class Neighbors:
 
 
 def tree_pays(points: Array) -> bool:
-    """Whether a tree is expected to answer faster than a scan of all points.
+    """Whether a tree is expected to answer a query faster than a scan of all points.
 
-    A tree looks at a number of points that grows with the dimension in which the data really
-    vary, and hardly with how many there are; a point costs it several times what it costs a
-    scan. The constants were measured (benchmarks/neighbors.py).
+    A scan's time grows with the points and features. A tree's grows steeply with the dimension in
+    which the points really vary, more so where that is hidden in many features, and slowly with
+    their number. Both in microseconds, with constants that were measured (benchmarks/neighbors.py).
     """
     n, d = points.shape
-    visited = np.exp(5.3 + 0.68 * intrinsic_dimension(points)) * max(1.0, d / 20)
-    return bool(visited < 0.15 * n)
+    varying = min(max(intrinsic_dimension(points), 1.0), d)
+    tree = np.exp(0.05 + 0.72 * varying) * (n / 1e5) ** 0.45 * (d / varying) ** 1.4
+    scan = 9 + n * (3.4e-3 + 1.1e-4 * d)
+    return bool(tree < scan)
 
 
 def intrinsic_dimension(points: Array) -> float:

@@ -6,13 +6,13 @@ orders them by distance and row gets the same answer from either.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from threadpoolctl import ThreadpoolController
+
+from ._threads import one_blas_thread
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -37,10 +37,10 @@ class Tree:
     """A k-d tree: right where few points have to be looked at."""
 
     def __init__(self, points: Array, searchable: Mask | None, start: int, stop: int, n_jobs):
-        self.stop = stop
-        self.rows = _rows(searchable, start, stop)
-        contiguous = len(self.rows) == stop - start
-        self.tree = cKDTree(points[start:stop] if contiguous else points[self.rows])
+        self.start, self.stop = start, stop
+        whole = searchable is None or bool(searchable[start:stop].all())
+        self.rows = None if whole else _rows(searchable, start, stop)
+        self.tree = cKDTree(points[start:stop] if self.rows is None else points[self.rows])
         self.workers = effective_n_jobs(n_jobs)
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
@@ -51,7 +51,8 @@ class Tree:
         while len(undecided) and k:
             distances, position = self.tree.query(X[undecided], k=k, workers=self.workers)
             distances = distances.reshape(len(undecided), k)
-            rows = self.rows[position.reshape(len(undecided), k)]
+            position = position.reshape(len(undecided), k)
+            rows = position + self.start if self.rows is None else self.rows[position]
             reach = distances[:, -1].copy()
             if searchable is not None:
                 gone = ~searchable[rows]
@@ -100,7 +101,7 @@ class Scan:
 
         # One thread a batch of queries beats the matrix product's own threads, and a small
         # product is done before they wake.
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             if len(starts) == 1:
                 found = [scan(0)]
             else:
@@ -116,7 +117,7 @@ class Scan:
 class _Blocks:
     """Points as blocks of rows (x − c, ||x − c||²), whose products with (−2 (q − c), 1) rank them.
 
-    A block is filled up with points at infinity to whole groups. There are enough groups for the
+    A block is filled up with points very far away to whole groups. There are enough groups for the
     nearest to be in different ones, mostly.
     """
 
@@ -142,7 +143,8 @@ class _Blocks:
         out = np.zeros((-(-n // self.group) * self.group, d + 1))
         centred = np.subtract(points, self.centre, out=out[:n, :-1])
         out[:n, -1] = np.einsum("nd,nd->n", centred, centred)
-        out[n:, -1] = np.inf
+        # Not infinite: some matrix products multiply even that by the zeros of their padding.
+        out[n:, -1] = np.finfo(float).max / 4
         return out
 
 
@@ -206,8 +208,3 @@ def _by_query(hits: Rows, rows: Rows, values: Array, n_queries: int) -> tuple[Ro
     square = np.full(table.shape, np.inf)
     table[hits, place], square[hits, place] = rows, values
     return table, square
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
