@@ -1,5 +1,7 @@
 """What the command line says about a model: lines of text, from numbers that others computed."""
 
+from textwrap import wrap
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,7 +77,7 @@ def score_lines(
             cells.append(f"{judged[i].seconds:.2f} s")
         rows.append([judged[i].name, *cells])
     heads += ([] if classify else ["R²"]) + (["time a fold"] if times else [])
-    return [*columns_of(["", *heads], rows), "", *_in_words(judged, draws, order)]
+    return [*columns_of(["", *heads], rows), "", _in_words(judged, draws, order, classify)]
 
 
 def _with_spread(value: float, half: float, classify: bool) -> str:
@@ -104,23 +106,26 @@ def columns_of(heads: list[str], rows: list[list[str]]) -> list[str]:
     return lines
 
 
-def _in_words(judged: list[Judged], draws: Array, order: NDArray) -> list[str]:
-    """FALL against the best of the others, with the interval of their ratio over resamples."""
+def _in_words(judged: list[Judged], draws: Array, order: NDArray, classify: bool) -> str:
+    """FALL against the best of the others, with the interval over resamples of the rows."""
     names = [one.name for one in judged]
     place = names.index("FALL")
     other = next(i for i in order if i != place)
-    ratio = draws[place] / np.maximum(draws[other], 1e-300) - 1
-    low, high = 100 * np.quantile(ratio.mean(axis=1), [0.025, 0.975])
-    if low < 0 < high:
-        return [
-            f"FALL and {names[other]} cannot be told apart by these rows: FALL's error is between "
-            f"{-low:.0f} % smaller and {high:.0f} % larger."
-        ]
-    ends = sorted((abs(low), abs(high)))
-    return [
-        f"FALL's error is {ends[0]:.0f} to {ends[1]:.0f} % {'smaller' if high <= 0 else 'larger'} "
-        f"than that of {names[other]}, the best of the others."
-    ]
+    # Shares of wrong rows may be zero: points, not ratios.
+    change = draws[place] - draws[other] if classify else draws[place] / draws[other] - 1
+    low, high = 100 * np.quantile(change.mean(axis=1), [0.025, 0.975])
+    unit = "points" if classify else "%"
+    rival = names[other]
+    if low <= 0 <= high:
+        return (
+            f"FALL and {rival} cannot be told apart by these rows: FALL's error is between "
+            f"{-low:.1f} {unit} smaller and {high:.1f} {unit} larger."
+        )
+    ends, word = sorted((abs(low), abs(high))), "smaller" if high < 0 else "larger"
+    return (
+        f"FALL's error is {ends[0]:.1f} to {ends[1]:.1f} {unit} {word} than that of {rival}, "
+        "the best of the others."
+    )
 
 
 def parameter_lines(params: dict) -> list[str]:
@@ -144,21 +149,38 @@ def regime_lines(model, n_shown: int = 4) -> list[str]:
     for r in range(shown):
         size = int(regimes.sizes[r])
         where = _where(regimes, r, encoding)
-        lines += ["", f"  {r + 1}. {plural(size, 'row')} ({size / total:.0%}){where}"]
-        for t, target in enumerate(model.target_names):
-            name = f"score of {target}" if encoding.classify else target
-            equations = regimes.models[r, :, t]
+        head = f"{r + 1}. {plural(size, 'row')} ({size / total:.0%}){where}"
+        lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
+        for t in _told(regimes, r, encoding.classify):
+            name = model.target_names[t]
+            name = f"score of {name}" if encoding.classify else name
+            linear = _without_noise(regimes.models[r, :, t], regimes.spread)
             if fall._space.has_units:
-                lines.append("     " + equation(names, equations, regimes.spread, name))
+                text = equation(names, linear, regimes.spread, name)
             else:
-                lines.append("     " + _effects(fall._space, regimes, r, equations, names, name))
+                text = _effects(fall._space, regimes, r, linear, names, name)
+            lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
     if not fall._space.has_units:
         lines += [
             "",
-            "  A column counts by its rank here (scaling quantile), so that there is no equation in",
-            "  units; --scaling standard finds one, perhaps with a larger error.",
+            "  Columns count by their rank here (scaling quantile): there is no equation in units;",
+            "  --scaling standard finds one, perhaps with a larger error.",
         ]
     return lines
+
+
+def _told(regimes: Regimes, r: int, classify: bool) -> list[int]:
+    """Which targets' equations to write: all, but of classes only the one that leads."""
+    if classify:
+        return [int(regimes.target_means[r].argmax())]
+    return list(range(regimes.models.shape[2]))
+
+
+def _without_noise(model: Array, spread: Array) -> Array:
+    """A linear model without the terms that only rounding made."""
+    effects = np.abs(model[:-1]) * spread
+    small = effects <= 1e-9 * max(effects.max(), abs(model[-1]))
+    return np.append(np.where(small, 0.0, model[:-1]), model[-1])
 
 
 def _effects(space, regimes: Regimes, r: int, model: Array, names: list[str], target: str) -> str:
@@ -166,13 +188,15 @@ def _effects(space, regimes: Regimes, r: int, model: Array, names: list[str], ta
     low, high = regimes.low[r], regimes.high[r]
     ends = space.transform(np.array([low, high]))
     change = model[:-1] * (ends[1] - ends[0])
-    named = [j for j in np.argsort(-np.abs(change), kind="stable")[:4] if change[j] != 0]
+    order = np.argsort(-np.abs(change), kind="stable")
+    effects = [j for j in order if abs(change[j]) > 1e-3 * abs(change[order[0]])]
+    named = effects[:4]
     said = [
         f"{'+' if change[j] > 0 else '−'}{number(abs(change[j]))} as {shortened(names[j])} goes "
         f"from {number(low[j])} to {number(high[j])}"
         for j in named
     ]
-    rest = np.count_nonzero(change) - len(named)
+    rest = len(effects) - len(named)
     more = f", and {plural(rest, 'smaller effect')}" if rest else ""
     return f"{shortened(target)}: {', '.join(said)}{more}" if said else f"{target}: constant"
 
@@ -180,16 +204,18 @@ def _effects(space, regimes: Regimes, r: int, model: Array, names: list[str], ta
 def _where(regimes: Regimes, r: int, encoding) -> str:
     """The two columns that tell a regime's rows most from the others."""
     names = [name for column in encoding.columns for name in column.encoded_names]
-    is_text = [column.is_text for column in encoding.columns for _ in column.encoded_names]
     offsets = regimes.offsets[r]
-    said = []
-    for j in np.argsort(-np.abs(offsets), kind="stable")[:2]:
-        if abs(offsets[j]) < 0.25:
+    said: dict[int, str] = {}  # one phrase a column, whatever its categories
+    for j in np.argsort(-np.abs(offsets), kind="stable"):
+        owner = encoding.owners[j]
+        if abs(offsets[j]) < 0.25 or len(said) == 2:
             break
-        if is_text[j]:
-            said.append(f"{'more' if offsets[j] > 0 else 'less'} often {shortened(names[j])}")
+        if owner in said:
+            continue
+        if encoding.columns[owner].is_text:
+            said[owner] = f"{'more' if offsets[j] > 0 else 'less'} often {shortened(names[j])}"
         else:
             word = "high" if offsets[j] > 0 else "low"
             low, high = number(regimes.low[r, j]), number(regimes.high[r, j])
-            said.append(f"{word} {shortened(names[j])} (mostly {low} to {high})")
-    return ", with " + " and ".join(said) if said else ", spread over all of the data"
+            said[owner] = f"{word} {shortened(names[j])} (mostly {low} to {high})"
+    return ", with " + " and ".join(said.values()) if said else ", spread over all of the data"
