@@ -155,7 +155,9 @@ def regime_lines(model, n_shown: int = 4) -> list[str]:
             name = model.target_names[t]
             name = f"score of {name}" if encoding.classify else name
             linear = _without_noise(regimes.models[r, :, t], regimes.spread)
-            if fall._space.has_units:
+            if not linear[:-1].any():
+                text = f"{name} = {number(linear[-1])}"
+            elif fall._space.has_units:
                 text = equation(names, linear, regimes.spread, name)
             else:
                 text = _effects(fall._space, regimes, r, linear, names, name)
@@ -198,7 +200,7 @@ def _effects(space, regimes: Regimes, r: int, model: Array, names: list[str], ta
     ]
     rest = len(effects) - len(named)
     more = f", and {plural(rest, 'smaller effect')}" if rest else ""
-    return f"{shortened(target)}: {', '.join(said)}{more}" if said else f"{target}: constant"
+    return f"{shortened(target)}: {', '.join(said)}{more}"
 
 
 def _where(regimes: Regimes, r: int, encoding) -> str:
