@@ -21,7 +21,7 @@ from ..kernels.combine import nearest_probabilities
 from ._model import center, fall_of, main_regimes, spread, stored_samples
 from ._regimes import regimes_of
 from ._scores import cross_validated
-from ._text import equation
+from ._text import largest_terms, number, shorten
 
 # A file stays below 8 MB, of which plotly takes 5: so many numbers, of some ten characters each.
 MOST_NUMBERS = 240_000
@@ -174,6 +174,7 @@ def render(data: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"number": number, "shorten": shorten}
     source = environment.loader.get_source  # type: ignore[union-attr]
     return environment.get_template("report.html").render(
         data=data,
@@ -250,7 +251,7 @@ def _regimes(model: FALL, targets: list[str]) -> list[dict[str, Any]]:
                 "size": int(found.sizes[r]),
                 "share": float(found.sizes[r] / found.sizes.sum()),
                 "equations": [
-                    equation(names, found.models[r, :, t], found.spread, target)
+                    _equation(names, found.models[r, :, t], found.spread, target)
                     for t, target in enumerate(targets)
                 ],
                 "target_means": _rounded(found.target_means[r]),
@@ -267,6 +268,17 @@ def _regimes(model: FALL, targets: list[str]) -> list[dict[str, Any]]:
             }
         )
     return out
+
+
+def _equation(names: list[str], model: NDArray, spread: NDArray, target: str) -> dict[str, Any]:
+    """An equation in parts, so that a page can keep each name's direction of writing apart."""
+    places, n_smaller = largest_terms(model, spread, 4)
+    return {
+        "target": target,
+        "intercept": float(model[-1]),
+        "terms": [{"feature": names[j], "coef": float(model[j])} for j in places],
+        "n_smaller": n_smaller,
+    }
 
 
 def _space(model: FALL) -> dict[str, Any]:
