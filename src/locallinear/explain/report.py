@@ -18,7 +18,7 @@ from sklearn.base import is_classifier
 from .._explanation import LocalExplanation
 from .._fall import FALL
 from ..kernels.combine import nearest_probabilities
-from ._model import center, fall_of, main_regimes, spread, stored_samples
+from ._model import center, fall_of, main_regimes, spread, stored_samples, take_rows
 from ._regimes import regimes_of
 from ._scores import cross_validated
 from ._text import largest_terms, number, shorten
@@ -92,8 +92,7 @@ def report_data(
         Xq, yq = X, (y if yq is None else yq)
     targets = _target_names(fall, y)
     rows = _sampled(len(Xq), _rows_that_fit(fall, max_rows))
-    queries = Xq.iloc[rows] if hasattr(Xq, "iloc") else np.asarray(Xq)[rows]
-    explanation = fall.explain(queries)
+    explanation = fall.explain(take_rows(Xq, rows))
     sample_names = _row_names(X, None, "sample")
     labels = np.asarray(y)
     return {
