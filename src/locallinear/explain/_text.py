@@ -25,10 +25,7 @@ def number(value: float, digits: int = 3) -> str:
     if not np.isfinite(value):
         return "–"
     size = abs(value)
-    if size >= 10**digits and size < 1e7:
-        text = f"{value:,.0f}"
-    else:
-        text = f"{value:.{digits}g}"
+    text = f"{value:,.0f}" if 10**digits <= size < 1e7 else f"{value:.{digits}g}"
     return text.replace("-", "−")
 
 

@@ -194,7 +194,7 @@ class ContributionDisplay:
             )
         ax.set_yticks(places, [label for label, _, _ in lines])
         ends = np.array([first, last, *(start + step for _, start, step in steps)])
-        room = 0.16 * (np.ptp(ends) or abs(first) or 1.0)
+        room = 0.22 * (np.ptp(ends) or abs(first) or 1.0)
         ax.set_xlim(ends.min() - room, ends.max() + room)
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
