@@ -50,6 +50,20 @@ def main_regimes(neighbor_labels: NDArray, neighbor_weights: Array) -> NDArray[n
     return labels[totals.argmax(axis=1)]
 
 
+def take_rows(X, rows: NDArray[np.intp]):
+    """Rows of an array, a list or a frame, as the same kind of thing."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "columns") else np.asarray(X)[rows]
+
+
+def check_row(row: int, n: int) -> int:
+    """The number of a row, counted from the end where negative."""
+    if not -n <= row < n:
+        raise ValueError(f"row must be below {n}, the number of rows, but is {row}")
+    return row % n
+
+
 def check_target(target: int, names: list[str]) -> int:
     """The number of a target or class, counted from the end where negative."""
     if not -len(names) <= target < len(names):

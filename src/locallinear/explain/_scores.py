@@ -39,7 +39,7 @@ def cross_validated(model, X: NDArray, y: NDArray, n_folds: int = 5) -> dict:
     smallest = min(len(train) for train, _ in splits)
     rivals = {"FALL (this model)": clone(model), **_rivals(model, smallest)}
     predicted = np.empty(len(X), dtype=y.dtype) if y.ndim == 1 else np.empty(y.shape)
-    models = []
+    models: list[dict] = []
     for name, rival in rivals.items():
         scores = []
         for train, test in splits:

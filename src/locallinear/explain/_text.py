@@ -25,10 +25,7 @@ def number(value: float, digits: int = 3) -> str:
     if not np.isfinite(value):
         return "–"
     size = abs(value)
-    if size >= 10**digits and size < 1e7:
-        text = f"{value:,.0f}"
-    else:
-        text = f"{value:.{digits}g}"
+    text = f"{value:,.0f}" if 10**digits <= size < 1e7 else f"{value:.{digits}g}"
     return text.replace("-", "−")
 
 
@@ -41,18 +38,22 @@ def largest(sizes: ArrayLike, limit: int) -> tuple[list[int], list[int]]:
     return (order, []) if len(order) <= limit + 1 else (order[:limit], order[limit:])
 
 
+def largest_terms(model: Array, spread: Array, limit: int) -> tuple[list[int], int]:
+    """Places of the terms of a linear model (d + 1,) that matter, and how many more there are.
+
+    What matters is a coefficient times its feature's spread; terms that are zero do not count.
+    """
+    named, rest = largest(model[:-1] * spread, limit)
+    return [j for j in named if model[j] != 0], int(np.count_nonzero(model[rest]))
+
+
 def equation(
     names: list[str], model: Array, spread: Array, target: str, limit: int = 4, length: int = 28
 ) -> str:
-    """A linear model (d + 1,; intercept last) as a line of text, the terms that matter first.
-
-    What matters is a coefficient times its feature's spread; terms that are zero are left out.
-    """
-    named, rest = largest(model[:-1] * spread, limit)
+    """A linear model (d + 1,; intercept last) as a line of text, the terms that matter first."""
+    named, n_smaller = largest_terms(model, spread, limit)
     text = f"{shorten(target, length)} = {number(model[-1])}"
     for j in named:
-        if model[j] != 0:
-            sign = "+" if model[j] > 0 else "−"
-            text += f" {sign} {number(abs(model[j]))} · {shorten(names[j], length)}"
-    n_rest = int(np.count_nonzero(model[rest])) if rest else 0
-    return text + (f" + {n_rest} smaller terms" if n_rest else "")
+        sign = "+" if model[j] > 0 else "−"
+        text += f" {sign} {number(abs(model[j]))} · {shorten(names[j], length)}"
+    return text + (f" + {n_smaller} smaller terms" if n_smaller else "")

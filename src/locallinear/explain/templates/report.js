@@ -17,13 +17,14 @@
     const text = size !== 0 && (size >= 1e7 || size < 1e-4)
       ? value.toExponential(digits - 1)
       : value.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(size + 1))) });
-    return text.replace("-", "−");
+    return text === "-0" ? "0" : text.replace("-", "−");
   };
+  const wide = () => window.innerWidth > 640;
   const signed = (value) => (value > 0 ? "+" : "") + number(value);
   const shorten = (text, length) => text.length <= length ? text : `${text.slice(0, Math.ceil(length * 2 / 3))}…${text.slice(-Math.floor(length / 3) + 1)}`;
   // Plotly reads tags and entities in text; this makes it draw every character as it is. The
   // isolates keep a right-to-left name from turning its surroundings round.
-  const drawn = (text, length = 26) => `\u2068${shorten(String(text).replace(/\s+/g, " "), length).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;")}\u2069`;
+  const drawn = (text, length = wide() ? 34 : 18) => `\u2068${shorten(String(text).replace(/\s+/g, " "), length).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;")}\u2069`;
   const make = (tag, attributes = {}, ...children) => {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -42,7 +43,7 @@
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const regimeColor = (label) => color(`r${Math.min(regimePlace.get(label) ?? COLORED, COLORED)}`);
   const draw = (id, traces, layout, height) => {
-    const axis = { gridcolor: color("line"), zerolinecolor: color("soft"), linecolor: color("line"), automargin: true };
+    const axis = { gridcolor: color("line"), zerolinecolor: color("soft"), linecolor: color("line"), automargin: true, exponentformat: "power" };
     return Plotly.react(byId(id), traces, {
       height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: color("ink"), family: "system-ui, 'DejaVu Sans', sans-serif", size: 13 },
@@ -51,7 +52,7 @@
       xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis },
     }, { displayModeBar: false, responsive: true, displaylogo: false });
   };
-  const axisTitle = (text) => ({ title: { text: drawn(text, 60), font: { size: 13 } } });
+  const axisTitle = (text) => ({ title: { text: drawn(text, wide() ? 60 : 28), font: { size: 13 } } });
 
   // The model of the row that is shown
   const coef = () => rows.coef[state.row][state.target];
@@ -73,14 +74,18 @@
     ordered.forEach((score, i) => { total += score; const t = (total - 1) / (i + 1); if (score > t) threshold = t; });
     return scores.map((score) => Math.max(score - threshold, 0));
   };
-  const inUnits = (j, position) => {
-    if (space.has_units) return position;
-    const at = space.knots.scaled[j], x = space.knots.units[j];
-    let i = at.findIndex((z) => z >= position);
-    if (i <= 0) i = i < 0 ? at.length - 1 : 1;
-    const width = at[i] - at[i - 1];
-    return width ? x[i - 1] + (x[i] - x[i - 1]) * (position - at[i - 1]) / width : x[i];
+  const interpolated = (x, from, to) => {
+    let i = from.findIndex((knot) => knot >= x);
+    if (i <= 0) i = i < 0 ? from.length - 1 : 1;
+    const width = from[i] - from[i - 1];
+    return width ? to[i - 1] + (to[i] - to[i - 1]) * (x - from[i - 1]) / width : to[i];
   };
+  // What a coefficient multiplies is the value itself, or its rank where the model works on ranks.
+  const inUnits = (j, position) => {
+    if (position === regressors(state.row)[j]) return rows.values[state.row][j];
+    return space.has_units ? position : interpolated(position, space.knots.scaled[j], space.knots.units[j]);
+  };
+  const fromUnits = (j, value) => (space.has_units ? value : interpolated(value, space.knots.units[j], space.knots.scaled[j]));
   const percent = (share) => `${number(100 * share, 3)}%`;
 
   // 1. How good
@@ -123,12 +128,14 @@
     const places = order(effects.map((effect) => effect.size));
     const shown = state.all.drivers ? places : places.slice(0, FEW);
     const y = shown.map((_, i) => shown.length - i);
+    const least = Math.min(0, ...shown.map((j) => effects[j].at[0])), most = Math.max(0, ...shown.map((j) => effects[j].at[4]));
+    const room = 0.03 * (most - least || 1);
     const line = (low, high, width, opacity) => ({ type: "scatter", mode: "lines", hoverinfo: "skip", opacity,
       line: { color: color("accent"), width }, x: shown.flatMap((j) => [effects[j].at[low], effects[j].at[high], null]), y: y.flatMap((v) => [v, v, null]) });
     draw("chart-drivers", [line(0, 4, 2, 0.9), line(1, 3, 10, 0.55),
       { type: "scatter", mode: "markers", x: shown.map((j) => effects[j].at[2]), y, marker: { color: color("ink"), size: 8 },
         text: shown.map((j) => drawn(features[j], 60)), hovertemplate: "%{text}<br>median %{x:.4g}<extra></extra>" }],
-    { xaxis: { ...axisTitle("change of the prediction per standard deviation"), zeroline: true, zerolinewidth: 2 },
+    { xaxis: { ...axisTitle("effect of one standard deviation"), range: [least - room, most + room], zeroline: true, zerolinewidth: 2 },
       yaxis: { tickvals: y, ticktext: shown.map((j) => drawn(features[j])), showgrid: false, zeroline: false, range: [0.3, shown.length + 0.7] } },
     70 + 28 * shown.length);
     const head = ["Feature", "average size", "5%", "25%", "median", "75%", "95%"].map((text) => make("th", { scope: "col" }, text));
@@ -182,14 +189,14 @@
     const places = order(parts), named = places.length <= FEW + 1 || state.all.parts ? places : places.slice(0, FEW);
     const rest = places.slice(named.length);
     const end = rows.prediction[state.row][state.target];
-    const bars = named.map((j) => ({ name: drawn(`${shorten(features[j], 24)} = ${number(rows.values[state.row][j])}`, 40), size: parts[j] }));
+    const bars = named.map((j) => ({ name: `${drawn(features[j], wide() ? 32 : 14)} = ${number(rows.values[state.row][j])}`, size: parts[j] }));
     if (rest.length) bars.push({ name: `${rest.length} other features`, size: sum(rest.map((j) => parts[j])) });
     let at = start;
     bars.forEach((bar) => { bar.base = at; at += bar.size; });
     const all = [{ name: byId("reference").value === "zero" ? "intercept" : "at the average sample", base: start, size: 0, total: start }, ...bars, { name: "<b>prediction</b>", base: end, size: 0, total: end }];
     const y = all.map((_, i) => all.length - i);
     const ends = all.flatMap((bar) => [bar.base, bar.base + bar.size]);
-    const low = Math.min(...ends), high = Math.max(...ends), room = 0.14 * (high - low || Math.abs(high) || 1);
+    const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 0.45) * (high - low || Math.abs(high) || 1);
     draw("chart-row", [
       { type: "bar", orientation: "h", y: y.slice(1, -1), base: bars.map((b) => b.base), x: bars.map((b) => b.size), width: 0.62,
         marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")) }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
@@ -222,7 +229,8 @@
     const places = order(fromReference().parts).slice(0, 6);
     const left = rows.n_neighbors - near.length;
     byId("neighbor-text").textContent = `The model of this row averages those of its ${rows.n_neighbors} nearest sample${rows.n_neighbors > 1 ? "s" : ""}, with these weights.`
-      + (left > 0 ? ` The ${left} further away, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not listed.` : "")
+      + (weights[0] > 0.999999 ? " One lies exactly where the row does and takes all the weight." : "")
+      + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} further away, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not listed.` : "")
       + (features.length > places.length ? ` Values are those of the ${places.length} features that matter most here.` : "");
     const truth = classes ? ["class"] : targets.length > 1 ? [targets[state.target]] : ["target"];
     byId("neighbor-table").replaceChildren(
@@ -255,10 +263,10 @@
         input.setAttribute("aria-valuetext", output.textContent);
         showWhatIf();
       });
-      const place = (x) => 100 * Math.min(1, Math.max(0, (x - inUnits(j, low)) / (inUnits(j, high) - inUnits(j, low) || 1)));
+      const place = (x) => 100 * Math.min(1, Math.max(0, (fromUnits(j, x) - low) / (high - low || 1)));
       const [from, to] = nearRange(j).map(place);
       const near = make("span", { class: "near", "aria-hidden": "true" }, Object.assign(make("i"), { style: `left:${from}%;width:${to - from}%` }));
-      return make("div", { class: "slider" }, make("label", { for: `slider-${j}`, title: features[j] }, bdi(features[j]), output), input, ...(space.has_units ? [near] : []));
+      return make("div", { class: "slider" }, make("label", { for: `slider-${j}`, title: features[j] }, bdi(features[j]), output), input, near);
     }));
     showWhatIf();
   };
