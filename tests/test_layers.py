@@ -16,14 +16,24 @@ PACKAGE = "locallinear"
 # are not named here are held by the rules on cycles and kernels alone.
 STOREYS = [
     {"kernels"},
-    {"_files"},
-    {"_chunks", "_explanation", "_samples", "_scaling", "_structures", "_validation", "io"},
+    {"_files", "_tables"},
+    {
+        "_encoding",
+        "_chunks",
+        "_explanation",
+        "_samples",
+        "_scaling",
+        "_structures",
+        "_validation",
+        "io",
+    },
     {"_neighborhoods"},
     {"_anchors"},
     {"_fall"},
     {"_estimators", "_network_lasso"},
     {"_search", "_ensemble", "explain", "datasets"},
-    {"paper", "cli"},
+    {"_tabular"},
+    {"paper", "cli", "_comparison", "_demo", "_outputs", "_steps", "_summary"},
 ]
 
 
