@@ -1,7 +1,9 @@
 """A progress bar that shows the best score so far."""
 
 import sys
+import threading
 import time
+from contextlib import contextmanager
 
 
 class Progress:
@@ -61,3 +63,28 @@ def _counted(items: list, description: str):
             sys.stderr.write(f"\r{description}: {done} of {len(items)} ")
         yield item
     sys.stderr.write("\r\x1b[K")
+
+
+@contextmanager
+def working(description: str):
+    """Show that one long step goes on, and for how long, once two seconds have gone by."""
+    done = threading.Event()
+
+    def show() -> None:
+        seconds = 2
+        while not done.wait(2 if seconds == 2 else 1):
+            sys.stderr.write(f"\r{description}: {seconds} s ")
+            sys.stderr.flush()
+            seconds += 1
+        if seconds > 2:
+            sys.stderr.write("\r\x1b[K")
+
+    shown = threading.Thread(target=show, daemon=True)
+    if sys.stderr.isatty():
+        shown.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if shown.ident is not None:
+            shown.join()

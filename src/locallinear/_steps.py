@@ -12,14 +12,14 @@ from pathlib import Path
 
 import click
 
-from ._comparison import baselines, folds_of, judge, make_search, rivals
+from ._comparison import baselines, compile_kernels, folds_of, judge, make_search, rivals
 from ._encoding import fit_encoding
 from ._files import write_whole
 from ._grids import GRIDS
 from ._outputs import report_of, table_bytes
-from ._progress import watched
+from ._progress import watched, working
 from ._summary import data_lines, parameter_lines, regime_lines, score_lines
-from ._tables import TableError, read_table
+from ._tables import Table, TableError, read_table
 from ._tabular import TableModel
 from .io import load
 
@@ -36,13 +36,7 @@ class BadInput(click.ClickException):
 def prepare(data: Path, options: dict):
     """The encoding, the inputs and the targets of a file, after saying what is in it."""
     text = (*options["categorical"], *(options["target"] if options["classify"] else ()))
-    table = read_table(
-        data,
-        delimiter=separator(options["delimiter"]),
-        decimal=options["decimal"],
-        text=text,
-        missing=options["missing"],
-    )
+    table = read(data, options["delimiter"], options["decimal"], text, options["missing"])
     names = ("classify", "categorical", "ignore", "missing")
     encoding, table, notes = fit_encoding(
         table, options["target"], **{name: options[name] for name in names}
@@ -52,6 +46,13 @@ def prepare(data: Path, options: dict):
     X, y = encoding.inputs(table), encoding.outputs(table)
     say_data(table, encoding, y, notes)
     return encoding, X, y
+
+
+def read(path: Path, delimiter, decimal, text, missing) -> Table:
+    """A table from a file."""
+    delimiter = separator(delimiter)
+    with working(f"Reading {path}"):
+        return read_table(path, delimiter=delimiter, decimal=decimal, text=text, missing=missing)
 
 
 def separator(delimiter: str | None) -> str | None:
@@ -114,6 +115,8 @@ def judged_lines(X, y, encoding, options, folds, budget, *, full: bool = False) 
     }
     notes: list[str] = []
     if full:
+        with working("Compiling, which is done once"):  # and is no part of a model's time
+            compile_kernels()
         more, notes = rivals(y, encoding.classify, n_train)
         models |= more
     watch = partial(watched, description="Judging the models on unseen rows")
@@ -181,13 +184,7 @@ def load_model(path: Path):
 
 def read_for(model, path: Path, delimiter, decimal):
     """A table for a model, with words on values that it has not seen."""
-    table = read_table(
-        path,
-        delimiter=separator(delimiter),
-        decimal=decimal,
-        text=model.encoding.text,
-        missing=model.encoding.missing,
-    )
+    table = read(path, delimiter, decimal, model.encoding.text, model.encoding.missing)
     table.require(model.encoding.names, "which the model takes")
     for note in model.encoding.unseen(table):
         click.echo(f"Note: {note}", err=True)
@@ -208,6 +205,6 @@ def write_html(model, out: Path, table, max_rows: int, jobs: int) -> None:
     """Write the report on a model and the rows of a table."""
     from .explain.report import write_report  # jinja2 and plotly are extras
 
-    click.echo("Writing the report ...", err=True)
-    data = report_of(model, table, max_rows=max_rows, jobs=jobs)
-    written(write_report, out, data)
+    with working("Writing the report"):
+        data = report_of(model, table, max_rows=max_rows, jobs=jobs)
+        written(write_report, out, data)

@@ -55,10 +55,20 @@ def main():
 
 def reading(command):
     """Options of every command that reads a table."""
-    command = click.option("--decimal", type=click.Choice([".", ","]), help="Found out if left.")(
-        command
-    )
-    return click.option("--delimiter", help="Of a CSV file; found out if left out.")(command)
+    for option in (
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="Mark in the numbers of a CSV file; found out if left out.",
+        ),
+        click.option(
+            "--delimiter",
+            metavar="MARK",
+            help="Mark between the columns of a CSV file, or the word tab; found out if left out.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def learning(command):
@@ -70,22 +80,35 @@ def learning(command):
         several("--categorical", help="Column of numbers to take as text, such as a code."),
         several("--ignore", help="Column to leave out."),
         click.option("--missing", multiple=True, metavar="TEXT", help="Cell that means no value."),
-        click.option("--grid", type=click.Choice(["default", "paper"]), default="default"),
+        click.option(
+            "--grid",
+            type=click.Choice(["default", "paper"]),
+            default="default",
+            show_default=True,
+            help="Which parameters to try; the paper's million take longer.",
+        ),
         click.option(
             "--scaling",
             type=click.Choice(["standard", "quantile"]),
             help="Search with this scaling alone.",
         ),
-        click.option("--time-budget", type=click.FloatRange(0, min_open=True), metavar="SECONDS"),
-        click.option("--seed", type=int, default=0, show_default=True),
+        click.option(
+            "--time-budget",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="End the search by then, with the best that was found.",
+        ),
+        click.option(
+            "--seed", type=int, default=0, show_default=True, help="Of everything random."
+        ),
         click.option("--jobs", type=int, default=-1, help="Threads; all cores if left out."),
     ]
     for option in reversed(options):
         command = option(command)
-    return reading(command)
+    return command
 
 
-@main.command()
+@main.command(short_help="Learn to predict a column of a table.")
 @click.argument("data", type=IN)
 @learning
 @click.option("--out", type=OUT, help="Where the model goes; DATA.model if left out.")
@@ -96,7 +119,8 @@ def learning(command):
     show_default=True,
     help="Of the cross-validation that judges the model.",
 )
-@click.option("--quick", is_flag=True, help="Do not judge the model.")
+@click.option("--quick", is_flag=True, help="Do not judge the model: search, save and say.")
+@reading
 def fit(data, out, folds, quick, **options):
     """Learn to predict a column of DATA, a CSV or Parquet file, from the others.
 
@@ -123,7 +147,7 @@ def fit(data, out, folds, quick, **options):
     click.echo(f"  locallinear predict {out} NEW.csv   predictions for new rows")
 
 
-@main.command()
+@main.command(short_help="Predict the rows of a table.")
 @click.argument("model", type=IN)
 @click.argument("data", type=IN)
 @reading
@@ -146,7 +170,7 @@ def predict(model, data, delimiter, decimal, out, with_data):
     _steps.write_table(result, out)
 
 
-@main.command()
+@main.command(short_help="Say why each prediction is what it is.")
 @click.argument("model", type=IN)
 @click.argument("data", type=IN)
 @reading
@@ -158,7 +182,13 @@ def predict(model, data, delimiter, decimal, out, with_data):
     help="A page for the browser, or a line a row with each column's contribution; by the "
     "ending of --out if left out.",
 )
-@click.option("--max-rows", type=click.IntRange(1), default=1000, help="Most rows in a page.")
+@click.option(
+    "--max-rows",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Most rows in a page; of more, so many are drawn.",
+)
 @click.option("--jobs", type=int, default=-1, help="Threads; all cores if left out.")
 def explain(model, data, delimiter, decimal, out, form, max_rows, jobs):
     """Explain the predictions of a MODEL that `fit` made, for the rows of DATA.
@@ -184,10 +214,17 @@ def explain(model, data, delimiter, decimal, out, form, max_rows, jobs):
     click.echo(f"The report is in {out}; open it in a browser.")
 
 
-@main.command()
+@main.command(short_help="Compare FALL with other models on a table.")
 @click.argument("data", type=IN)
 @learning
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True)
+@reading
+@click.option(
+    "--folds",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    help="Of the cross-validation.",
+)
 def compare(data, folds, **options):
     """Compare FALL with other models on DATA: error on unseen rows, and time.
 
@@ -201,7 +238,7 @@ def compare(data, folds, **options):
     _steps.judged_lines(X, y, encoding, options, folds, options["time_budget"], full=True)
 
 
-@main.command()
+@main.command(short_help="Show all of it on real data.")
 @click.option(
     "--out", type=OUT, default="locallinear-report.html", show_default=True, help="The report."
 )
@@ -228,3 +265,4 @@ def demo(out, jobs):
 
 
 main.add_command(reproduce)
+reproduce.short_help = "Rerun the paper's experiments."
