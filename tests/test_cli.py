@@ -245,6 +245,11 @@ def test_a_missing_target_is_refused_with_the_near_match(folder):
     assert sentence.endswith("has no column 'pirce', the target. Did you mean 'price'?")
 
 
+def test_without_a_target_the_columns_are_named(folder):
+    sentence = refused("fit", folder / "houses.csv")
+    assert "by --target. Its columns are id, size (m²), rooms, district" in sentence
+
+
 def test_a_file_that_is_not_there_is_refused(folder):
     sentence = fit(folder / "house.csv")
     assert sentence.startswith(f"There is no file {folder / 'house.csv'}.")
@@ -305,7 +310,9 @@ def test_text_where_the_model_takes_numbers_is_refused(folder, tmp_path):
 def test_a_model_that_is_none_is_refused(folder, tmp_path):
     data = folder / "new.csv"
     assert "There is no model file" in refused("predict", tmp_path / "none.model", data)
-    assert "is not a model file" in refused("predict", data, data)
+    assert "name the model first" in refused("predict", data, data)
+    (tmp_path / "text.model").write_text("text")
+    assert "is not a model file" in refused("predict", tmp_path / "text.model", data)
     FALLRegressor(n_neighbors=1).fit([[0.0], [1.0]], [0.0, 1.0]).save(tmp_path / "bare.model")
     assert "holds a FALLRegressor without" in refused("predict", tmp_path / "bare.model", data)
 

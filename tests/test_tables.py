@@ -92,6 +92,15 @@ def test_a_near_name_is_proposed(read):
         table.require(["plot"], "the target")
 
 
+def test_names_that_are_nowhere_near_are_not_proposed(read):
+    table = read("price,size\n1,2\n")
+    sentence = r"no column 'cement' and 1 more, which the model takes. Its columns are price, size."
+    with pytest.raises(TableError, match=sentence):
+        table.require(["cement", "water", "size"], "which the model takes")
+    with pytest.raises(TableError, match="a single column, 'a b c': if that is several"):
+        read("a b c\n1 2 3\n").require(["a"], "the target")
+
+
 @pytest.mark.parametrize(
     ("content", "options", "sentence"),
     [

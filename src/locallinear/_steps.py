@@ -19,7 +19,7 @@ from ._grids import GRIDS
 from ._outputs import report_of, table_bytes
 from ._progress import watched, working
 from ._summary import data_lines, parameter_lines, regime_lines, score_lines
-from ._tables import Table, TableError, read_table
+from ._tables import PARQUET, Table, TableError, read_table
 from ._tabular import TableModel
 from .io import load
 
@@ -37,6 +37,8 @@ def prepare(data: Path, options: dict):
     """The encoding, the inputs and the targets of a file, after saying what is in it."""
     text = (*options["categorical"], *(options["target"] if options["classify"] else ()))
     table = read(data, options["delimiter"], options["decimal"], text, options["missing"])
+    if not options["target"]:
+        raise TableError(f"Say which column of {data} to predict, by --target. {table.listing()}")
     names = ("classify", "categorical", "ignore", "missing")
     encoding, table, notes = fit_encoding(
         table, options["target"], **{name: options[name] for name in names}
@@ -170,6 +172,8 @@ def load_model(path: Path):
     """The TableModel in a file."""
     if not path.is_file():
         raise BadInput(f"There is no model file {path}; make one with locallinear fit.")
+    if path.suffix.lower() in {".csv", ".tsv", ".txt", *PARQUET}:
+        raise BadInput(f"{path} is a table; name the model first, and then the table.")
     try:
         model = load(path)
     except OSError as error:

@@ -63,20 +63,25 @@ class Table:
         return self.frame[column].dtype == object
 
     def require(self, wanted: Collection[str], what: str) -> None:
-        """Raise TableError for the first wanted column that is not there, with its near matches."""
-        for column in wanted:
-            if column not in self.frame.columns:
-                raise TableError(
-                    f"{self.name} has no column {column!r}, {what}. {self._nearest(column)}"
-                )
+        """Raise TableError where wanted columns are not there, with what is near the first."""
+        absent = [column for column in wanted if column not in self.frame.columns]
+        if not absent:
+            return
+        first, rest = absent[0], len(absent) - 1
+        more = f" and {rest} more" if rest else ""
+        near = self._nearest(first) if len(self.columns) > 1 else ""
+        hint = f"Did you mean {near}?" if near else self.listing()
+        raise TableError(f"{self.name} has no column {first!r}{more}, {what}. {hint}")
 
     def _nearest(self, column: str) -> str:
         names = {name.casefold(): name for name in self.columns}
         wanted = column.casefold()
-        near = get_close_matches(wanted, names, n=3, cutoff=0.6)
+        near = get_close_matches(wanted, names, n=3, cutoff=0.7)
         near = near or [name for name in names if wanted in name][:3]
-        if near:
-            return "Did you mean " + " or ".join(repr(names[name]) for name in near) + "?"
+        return " or ".join(repr(names[name]) for name in near)
+
+    def listing(self) -> str:
+        """A sentence with the columns' names."""
         if len(self.columns) == 1:
             return (
                 f"It has a single column, {shortened(self.columns[0])!r}: if that is several, "
@@ -164,7 +169,7 @@ def _not_there(path: Path) -> str:
     if not folder.is_dir():
         return f"There is no file {path}: there is no folder {folder}."
     names = [other.name for other in folder.iterdir() if not other.name.startswith(".")]
-    near = get_close_matches(path.name, names, n=1)
+    near = get_close_matches(path.name, names, n=1, cutoff=0.8)
     hint = f" Did you mean {folder / near[0]}?" if near else ""
     return f"There is no file {path}.{hint}"
 

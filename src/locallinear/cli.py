@@ -75,7 +75,7 @@ def learning(command):
     """Options of every command that learns from a table."""
     several = partial(click.option, multiple=True, metavar="NAME")
     options = [
-        several("--target", required=True, help="Column to predict; may be given several times."),
+        several("--target", help="Column to predict; may be given several times."),
         click.option("--classify", is_flag=True, help="Take a target of numbers as classes."),
         several("--categorical", help="Column of numbers to take as text, such as a code."),
         several("--ignore", help="Column to leave out."),
