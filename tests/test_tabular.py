@@ -86,7 +86,7 @@ def test_missing_numbers_count_as_the_median_and_missing_text_as_a_category():
     X = model.encode(frame)
     gaps = frame["size (m²)"].isna()
     assert (X.loc[gaps, "size (m²)"] == frame["size (m²)"].median()).all()
-    assert_array_equal(X["district = (missing)"] == 1, frame["district"].isna())
+    assert_array_equal(X["district is (missing)"] == 1, frame["district"].isna())
 
 
 def test_a_text_that_fitting_did_not_see_adds_nothing_and_is_noted():

@@ -40,7 +40,7 @@ class Column:
     @property
     def encoded_names(self) -> list[str]:
         """What its encoded columns are called."""
-        return [f"{self.name} = {c}" for c in self.categories] if self.is_text else [self.name]
+        return [f"{self.name} is {c}" for c in self.categories] if self.is_text else [self.name]
 
     def encode(self, table: Table) -> Array:
         """The encoded columns of a table, (n, number of names)."""
