@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named on the command line."""
+"""Run all benchmarks that take minutes, or those named on the command line."""
 
 import argparse
 import importlib
@@ -22,6 +22,9 @@ def main() -> None:
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(names)}")
     for name in arguments.modules or names:
         module = importlib.import_module(f"benchmarks.{name}")
+        if not arguments.modules and getattr(module, "LONG", False):
+            print(f"\nLeft out, since it takes long: python -m benchmarks {name}")
+            continue
         tables = []
         for table in module.run():
             print(f"\n{table.markdown()}", flush=True)

@@ -33,7 +33,7 @@ STOREYS = [
     {"_estimators", "_network_lasso"},
     {"_search", "_ensemble", "explain", "datasets"},
     {"_tabular"},
-    {"paper", "cli", "_comparison", "_demo", "_outputs", "_steps", "_summary"},
+    {"paper", "cli", "_comparison", "_demo", "_outputs", "_steps", "_summary", "_watching"},
 ]
 
 

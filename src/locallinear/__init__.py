@@ -3,6 +3,8 @@
 from ._cv import FALLClassifierCV, FALLRegressorCV
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
+from ._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
+from ._search_display import SearchDisplay
 from ._tabular import TableModel
 from .io import load
 
@@ -14,6 +16,9 @@ __all__ = [
     "FALLRegressor",
     "FALLRegressorCV",
     "LocalExplanation",
+    "LocalizedLassoRegressor",
+    "NetworkLassoRegressor",
+    "SearchDisplay",
     "TableModel",
     "load",
 ]

@@ -1,5 +1,6 @@
 """FALLRegressorCV and FALLClassifierCV: FALL with every parameter chosen by cross-validation."""
 
+import time
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
@@ -28,7 +29,7 @@ from ._explanation import LocalExplanation
 from ._folds import Fold
 from ._grids import GRIDS, NOT_SEARCHED, check_grid
 from ._progress import Progress
-from ._search import SPACE_AXES, TIME_IS_UP, Search
+from ._search import SPACE_AXES, Search
 from ._validation import check_sample_weights
 
 Array = NDArray[np.float64]
@@ -83,6 +84,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
+        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
         inputs, targets = self._check_samples(X, y)
         weights = check_sample_weights(sample_weight, len(inputs))
         seed = _fixed_seed(self.random_state)
@@ -99,8 +101,8 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         search = Search(whole, *zip(*parts, strict=True))
         self.n_splits_ = len(splits)
         total = search.scores[0].size
-        progress = Progress(total, verbose=self.verbose, unit="configurations")
-        search.run(time_budget=self.time_budget, n_jobs=self.n_jobs, progress=progress)
+        progress = Progress(total, deadline, verbose=self.verbose)
+        search.run(deadline=deadline, n_jobs=self.n_jobs, progress=progress)
         self._set_results(search, grid)
         self.best_estimator_ = estimator.set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, sample_weight)
@@ -111,11 +113,9 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         scores = search.scores.reshape(len(search.scores), -1)
         mean, spread = scores.mean(axis=0), scores.std(axis=0)
         scored = np.isfinite(mean)
+        reasons = search.reasons().ravel()
         if not scored.any():
-            raise ValueError(
-                "no configuration of the grid could be scored: every n_neighbors in it is more "
-                "than the training samples of a split; give smaller ones or more samples"
-            )
+            raise ValueError(f"no configuration of the grid could be scored: {reasons[0]}")
         results = {
             f"param_{name}": column
             for name, column in _columns(search.grid).items()
@@ -125,7 +125,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
             results[f"split{split}_test_score"] = of_split
         results |= {"mean_test_score": mean, "std_test_score": spread}
         results["rank_test_score"] = _rank(mean)
-        results["reason"] = self._reasons(search, scored)
+        results["reason"] = reasons
         self.cv_results_ = results
         self.n_configurations_ = int(np.count_nonzero(scored))
         self.best_index_ = int(np.nanargmax(mean))
@@ -136,19 +136,6 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
             for name, i in zip(search.axes, place, strict=True)
             if name in grid
         }
-
-    def _reasons(self, search: Search, scored: NDArray[np.bool_]) -> NDArray:
-        """Why a configuration has no score, an empty word where it has one."""
-        smallest = min(fold.n_searchable for spaces in search.folds for fold in spaces.values())
-        n_neighbors = _columns(search.grid)["n_neighbors"]
-        reasons = np.full(scored.shape, "", dtype=object)
-        reasons[~scored] = TIME_IS_UP
-        for K in set(search.grid["n_neighbors"]):
-            if smallest < K:
-                reasons[n_neighbors == K] = (
-                    f"n_neighbors={K} is more than the {smallest} training samples of a split"
-                )
-        return reasons
 
     def _split(self, X, y, weights, train, test, grid, seed):
         """A split's folds, one a feature space, and its metric."""
@@ -196,8 +183,9 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     cv : int, splitter or iterable, default=3
         As in scikit-learn.
     time_budget : float, default=None
-        Seconds after which no further configurations are scored; None for no end. What is scored
-        by then covers the grid evenly. Interrupting from the keyboard has the same effect.
+        Seconds after the call of `fit` from which no further configurations are scored; None for
+        no end. What is scored by then covers the grid evenly. Interrupting from the keyboard has
+        the same effect.
     scoring : str or callable, default=None
         As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
         neg_root_mean_squared_error, neg_mean_absolute_error and accuracy are fast, all others are
@@ -327,5 +315,9 @@ def _columns(grid: dict[str, list]) -> dict[str, NDArray]:
 def _rank(mean: Array) -> NDArray[np.int32]:
     """Ranks from 1 for the highest; equal scores share the lowest of their ranks."""
     filled = np.where(np.isfinite(mean), mean, -np.inf)
-    ordered = np.sort(-filled)
-    return (np.searchsorted(ordered, -filled, side="left") + 1).astype(np.int32)
+    order = np.argsort(-filled, kind="stable")
+    ordered = filled[order]
+    new = np.concatenate([[True], ordered[1:] < ordered[:-1]])
+    ranks = np.empty(len(mean), dtype=np.int32)
+    ranks[order] = (np.flatnonzero(new) + 1)[np.cumsum(new) - 1]
+    return ranks

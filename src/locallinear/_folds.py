@@ -138,17 +138,18 @@ class Fold:
         d, sizes = self.Z.shape[1], self.grid["n_anchors"]
         if models is not None:
             models = self.space.models_from_units(check_anchor_models(models, d, self.Y.shape[1]))
-            yield AnchorSet(self, sizes, [len(models)] * len(sizes), models=models)
+            yield AnchorSet(self, slice(None), [len(models)] * len(sizes), models=models)
         elif not isinstance(selection, str):
             points = self.space.transform(check_anchor_points(selection, d))
-            yield AnchorSet(self, sizes, [len(points)] * len(sizes), points=points)
+            yield AnchorSet(self, slice(None), [len(points)] * len(sizes), points=points)
         elif selection == "random":
             points = self._select("random", max(sizes))
-            yield AnchorSet(self, sizes, [min(k, len(points)) for k in sizes], points=points)
+            counts = [min(k, len(points)) for k in sizes]
+            yield AnchorSet(self, slice(None), counts, points=points)
         else:
-            for k in sizes:
+            for i, k in enumerate(sizes):
                 points = self._select(selection, k)
-                yield AnchorSet(self, [k], [len(points)], points=points)
+                yield AnchorSet(self, slice(i, i + 1), [len(points)], points=points)
 
     def _select(self, selection: str, k: int) -> Array:
         rng = check_random_state(self.seed)
@@ -187,13 +188,13 @@ class AnchorSet:
     Parameters
     ----------
     fold : their Fold
-    sizes : the values of n_anchors that the set serves
+    place : which values of n_anchors in the grid the set serves
     counts : for each of them how many anchors there really are
     points : (k, d) where the anchors are, or models : (k, d + 1, m) given beforehand
     """
 
-    def __init__(self, fold: Fold, sizes, counts, *, points=None, models=None):
-        self.fold, self.sizes, self.counts = fold, sizes, counts
+    def __init__(self, fold: Fold, place: slice, counts, *, points=None, models=None):
+        self.fold, self.place, self.counts = fold, place, counts
         self.models = models
         if points is not None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
@@ -211,22 +212,62 @@ class AnchorSet:
             v = cut_at(fold.weights[near], n_near)
         k, m = len(near), fold.Y.shape[1]
         path = np.empty((len(alphas), k, fold.Z.shape[1] + 1, m))
+        # Without a penalty, as with squares alone, the solution comes from the decomposition.
+        smooth = np.array([alpha == 0 or l1_ratio == 0 for alpha in alphas])
+        squared, mixed = np.extract(smooth, alphas), np.extract(~smooth, alphas)
         for chunk in row_chunks(k, near.shape[1] * (fold.Z.shape[1] + m) * 8 * 4):
             part = fold.Z[near[chunk]], fold.Y[near[chunk]], v[chunk]
-            if l1_ratio == 0:
-                path[:, chunk] = ridge_path(*part, alphas, fit_intercept)
-            else:
-                path[:, chunk] = elastic_net_path(*part, alphas, l1_ratio, fit_intercept)
+            if squared.size:
+                path[smooth, chunk] = ridge_path(*part, squared, fit_intercept)
+            if mixed.size:
+                path[~smooth, chunk] = elastic_net_path(*part, mixed, l1_ratio, fit_intercept)
         return list(path)
 
     def assignments(
         self, models: Array, assignment_neighbors: list[int]
     ) -> Iterator[tuple[NDArray[np.int32], Array]]:
         """For each way of assigning, labels (n, c) and residuals (m, n, c) at the c counts."""
+        levels, place = np.unique(self.counts, return_inverse=True)
+        smooth = iter(self._smooth_assignments(models, assignment_neighbors, levels))
+        for n_near in assignment_neighbors:
+            if n_near == 1:
+                labels, own = self._own_assignments(models, levels)
+            else:
+                labels, own = next(smooth)
+            if len(place) > len(levels) or (np.diff(place) < 0).any():
+                labels, own = labels[:, place], own[:, :, place]
+            yield labels, own
+
+    def _own_assignments(self, models: Array, levels: Rows) -> tuple[NDArray[np.int32], Array]:
+        """By each sample's own error: a block of samples at a time, for all anchors."""
+        from .kernels.grid import best_at_levels  # compiled: loaded when needed
+
+        fold, (n, m) = self.fold, self.fold.Y.shape
+        models = models[: levels[-1]]
+        labels = np.empty((n, len(levels)), dtype=np.int32)
+        own = np.empty((m, n, len(levels)))
+        intercepts = np.ascontiguousarray(models[:, -1].T)
+        coefs = models[:, :-1].transpose(2, 1, 0)
+        for chunk in row_chunks(n, 8 * 8 * m * len(models)):
+            best_at_levels(
+                fold.Z[chunk] @ coefs,
+                intercepts,
+                fold.Y[chunk],
+                fold.floor[chunk],
+                levels,
+                labels[chunk],
+                own[:, chunk],
+            )
+        return labels, own
+
+    def _smooth_assignments(
+        self, models: Array, assignment_neighbors: list[int], levels: Rows
+    ) -> Iterator[tuple[NDArray[np.int32], Array]]:
+        """By the errors of each sample's nearest: a block of anchors at a time, for all samples."""
         from .kernels.grid import running_best, summed_over  # compiled: loaded when needed
 
-        fold, n, m = self.fold, len(self.fold.Z), self.fold.Y.shape[1]
-        levels, place = np.unique(self.counts, return_inverse=True)
+        fold, (n, m) = self.fold, self.fold.Y.shape
+        several = [n_near for n_near in assignment_neighbors if n_near > 1]
         states = [
             (
                 np.full(n, np.inf),
@@ -235,23 +276,20 @@ class AnchorSet:
                 np.empty((len(levels), n), dtype=np.int32),
                 np.empty((m, len(levels), n)),
             )
-            for _ in assignment_neighbors
+            for _ in several
         ]
         step = max(1, BLOCK_BYTES // (n * 8 * (m + 2)))
-        for first in range(0, levels[-1], step):
+        for first in range(0, levels[-1] if several else 0, step):
             block = models[first : min(first + step, levels[-1])]
             residuals = local_models.anchor_residuals(fold.Z, fold.Y, block)
             own_errors = local_models.squared_errors(residuals)
-            for n_near, state in zip(assignment_neighbors, states, strict=True):
-                errors = own_errors
-                if n_near > 1:
-                    errors = summed_over(own_errors, *fold.assignment_shares(n_near))
-                best, labels, own, *notes = state
+            for n_near, (best, labels, own, *notes) in zip(several, states, strict=True):
+                errors = summed_over(own_errors, *fold.assignment_shares(n_near))
                 running_best(
                     errors, residuals, first, fold.floor, best, labels, own, levels, *notes
                 )
         for *_, out_labels, out_own in states:
             yield (
-                np.ascontiguousarray(out_labels[place].T),
-                np.ascontiguousarray(out_own[:, place].swapaxes(1, 2)),
+                np.ascontiguousarray(out_labels.T),
+                np.ascontiguousarray(out_own.swapaxes(1, 2)),
             )

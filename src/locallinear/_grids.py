@@ -17,21 +17,26 @@ PAPER: dict[str, list] = {
     "scaling": [None],
 }
 
-# What measurably helps on the paper's five data sets (benchmarks/RESULTS.md).
+# What measurably helps on the paper's five data sets, and no more: few but telling values
+# (benchmarks/RESULTS.md).
 DEFAULT: dict[str, list] = {
-    "n_anchors": [10, 30, 100, 200],
-    "n_anchor_neighbors": [10, 20, 40, 80],
-    "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0],
-    "alpha": [1e-2, 1e0, 1e1, 1e2],
-    "n_neighbors": [2, 3, 5, 8, 12, 20],
-    "assignment_neighbors": [1, 5, 15],
+    "n_anchors": [30, 100, 200],
+    "n_anchor_neighbors": [20, 40, 80],
+    "anchor_alpha": [1e-2, 1e-1, 1e0],
+    "alpha": [1e0, 1e1, 1e2],
+    "n_neighbors": [3, 5, 8, 12, 20],
+    "assignment_neighbors": [5, 15],
     "scaling": ["standard", "quantile"],
+    "neighborhood": ["euclidean", "learned"],
 }
 
 GRIDS = {"paper": PAPER, "default": DEFAULT}
 
 # Of a model's parameters these have nothing to search.
 NOT_SEARCHED = {"n_jobs", "random_state"}
+
+# How many axes the parameters have that can be arrays.
+ARRAYS = {"anchor_selection": 2, "anchor_models": 3}
 
 
 def check_grid(grid: str | dict, estimator) -> dict[str, list]:
@@ -49,12 +54,18 @@ def check_grid(grid: str | dict, estimator) -> dict[str, list]:
 
 
 def _check_values(name: str, values: Any, estimator) -> list:
-    if isinstance(values, str) or not np.iterable(values):
+    if isinstance(values, str | dict) or not np.iterable(values):
         raise ValueError(f"grid[{name!r}] must be a list of values to try, but is {values!r}")
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     if not values:
         raise ValueError(f"grid[{name!r}] is empty; give at least one value or leave it out")
     for value in values:
+        axes = ARRAYS.get(name)
+        if axes and not isinstance(value, str | None) and np.ndim(value) != axes:
+            raise ValueError(
+                f"grid[{name!r}] must be a list whose arrays have {axes} axes, but one has "
+                f"{np.ndim(value)}; to try a single array, put it in a list"
+            )
         try:
             validate_parameter_constraints(
                 {name: estimator._parameter_constraints[name]}, {name: value}, f"grid[{name!r}]"

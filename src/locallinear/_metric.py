@@ -62,7 +62,7 @@ def _pair_weights(X: Array, Y: Array, centres, near, shares: Array) -> Array:
     differences = np.ones((near.size, d + 1))  # the last column is for the noise
     np.square(X[near] - X[centres, None], out=differences[:, :d].reshape(*near.shape, d))
     target = np.square(Y[near] - Y[centres, None]).sum(axis=2).ravel()
-    scale = np.sqrt(np.mean(differences**2, axis=0))
+    scale = np.sqrt(np.average(differences**2, axis=0, weights=shares.ravel()))
     scale[scale == 0] = 1.0
     differences /= scale
     weighted = differences.T * shares.ravel()

@@ -1,7 +1,8 @@
 """Scores of many predictions at once, equal to scikit-learn's scorers.
 
-A metric takes the predictions of C configurations for a block of q samples at a time, as an array
-(m, q, C), and gives C scores at the end.
+A metric gives C scores for the predictions of C configurations: NaN where there is none, and then
+it may know why. `Errors` need only the sums of the errors (m, C); all others take the predictions,
+for a block of q samples at a time, as an array (m, q, C).
 """
 
 from collections.abc import Callable
@@ -16,24 +17,16 @@ from .kernels.combine import TIE_DECIMALS, nearest_probabilities
 Array = NDArray[np.float64]
 
 
-class _Errors:
-    """Sums over samples of a power of the error, a target at a time."""
+class Errors:
+    """Mean errors, from their sums over the samples a target and configuration."""
 
-    power = 2
+    squared = True
+    failure: str | None = None
 
     def __init__(self, Y: Array, weights: Array | None):
         self.Y = Y
         self.weights = np.ones(len(Y)) if weights is None else weights
-        self.sums: Array | None = None
-
-    def add(self, block: slice, predictions: Array) -> None:
-        """Take the predictions (m, q, C) for the samples of this block."""
-        sums = np.empty((len(predictions), predictions.shape[2]))
-        for target, errors in enumerate(predictions):
-            errors -= self.Y[block, target, None]
-            np.multiply(errors, errors, out=errors) if self.power == 2 else np.abs(errors, errors)
-            np.matmul(self.weights[block], errors, out=sums[target])
-        self.sums = sums if self.sums is None else self.sums + sums
+        self.sums = np.empty((Y.shape[1], 0))
 
     @property
     def means(self) -> Array:
@@ -41,7 +34,7 @@ class _Errors:
         return self.sums / self.weights.sum()
 
 
-class NegMeanSquaredError(_Errors):
+class NegMeanSquaredError(Errors):
     """neg_mean_squared_error."""
 
     def scores(self) -> Array:
@@ -49,7 +42,7 @@ class NegMeanSquaredError(_Errors):
         return -self.means.mean(axis=0)
 
 
-class NegRootMeanSquaredError(_Errors):
+class NegRootMeanSquaredError(Errors):
     """neg_root_mean_squared_error."""
 
     def scores(self) -> Array:
@@ -57,31 +50,35 @@ class NegRootMeanSquaredError(_Errors):
         return -np.sqrt(self.means).mean(axis=0)
 
 
-class NegMeanAbsoluteError(_Errors):
+class NegMeanAbsoluteError(Errors):
     """neg_mean_absolute_error."""
 
-    power = 1
+    squared = False
 
     def scores(self) -> Array:
         """One a configuration, (C,)."""
         return -self.means.mean(axis=0)
 
 
-class R2(_Errors):
+class R2(Errors):
     """r2, with scikit-learn's convention for a constant target."""
 
     def scores(self) -> Array:
         """One a configuration, (C,)."""
         mean = np.average(self.Y, axis=0, weights=self.weights)
         spread = (self.weights @ (self.Y - mean) ** 2)[:, None]
-        assert self.sums is not None
         with np.errstate(divide="ignore", invalid="ignore"):
             r2 = np.where(spread > 0, 1 - self.sums / spread, np.where(self.sums > 0, 0.0, 1.0))
-        return r2.mean(axis=0) if len(self.Y) > 1 else np.full(r2.shape[1], np.nan)
+        if len(self.Y) > 1:
+            return r2.mean(axis=0)
+        self.failure = "R² needs at least two test samples in each split"
+        return np.full(r2.shape[1], np.nan)
 
 
 class Accuracy:
     """accuracy, of the class with the highest score; of equal ones the first."""
+
+    failure = None
 
     def __init__(self, codes: NDArray[np.intp], weights: Array | None):
         self.codes = codes
@@ -110,7 +107,10 @@ REGRESSION = {
 
 
 class AnyScorer:
-    """Any scorer of scikit-learn: called once a configuration on a model that replays its part."""
+    """Any scorer of scikit-learn: called once a configuration on a model that replays its part.
+
+    A scorer that fails leaves the configuration without a score, as in GridSearchCV.
+    """
 
     def __init__(self, scoring: str | Callable, X, y, weights: Array | None, make_replay):
         replay = make_replay()
@@ -118,6 +118,7 @@ class AnyScorer:
         self.X, self.y, self.replay = X, y, replay
         self.extra = {} if weights is None else {"sample_weight": weights}
         self.blocks: list[Array] = []
+        self.failure: str | None = None
 
     def add(self, block: slice, predictions: Array) -> None:
         """Take the predictions (m, q, C) for the samples of this block."""
@@ -129,7 +130,11 @@ class AnyScorer:
         out = np.empty(predictions.shape[2])
         for c in range(len(out)):
             self.replay.values = predictions[:, :, c].T
-            out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
+            try:
+                out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
+            except Exception as error:
+                out[c] = np.nan
+                self.failure = f"scoring failed with {type(error).__name__}: {error}"
         return out
 
 

@@ -9,7 +9,7 @@ alpha, n_neighbors, weights) are scored in one go for each cell.
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from itertools import islice, product
+from itertools import combinations, islice, product
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from ._chunks import CACHE_BYTES
 from ._folds import AnchorSet, Fold, Weighting
+from ._metrics import Errors
 from ._progress import Progress
 
 Array = NDArray[np.float64]
@@ -30,7 +31,11 @@ MODEL_AXES = (
     "fit_intercept",
     "anchor_l1_ratio",
 )
-TIME_IS_UP = "not scored: the search was stopped before"
+STOPPED = "not scored: the search was stopped before"
+NO_NUMBER = "the score is not a finite number"
+
+# How many cells of how many the order of a search is chosen from, at most.
+MAX_SPREAD = 2_000_000
 
 
 class Search:
@@ -49,13 +54,15 @@ class Search:
         self.folds, self.metrics = folds, metrics
         shape = [len(self.grid[name]) for name in self.axes]
         self.scores = np.full((len(folds), *shape), np.nan)
+        self.visited = np.zeros(shape, dtype=bool)
+        self.failure = NO_NUMBER
         self.best = -np.inf
         self._lock = threading.Lock()
         self._deadline = np.inf
 
-    def run(self, *, time_budget: float | None, n_jobs: int | None, progress: Progress) -> None:
-        """Score all cells, or as many as the time allows; an interrupt ends it early as well."""
-        self._deadline = np.inf if time_budget is None else time.monotonic() + time_budget
+    def run(self, *, deadline: float, n_jobs: int | None, progress: Progress) -> None:
+        """Score all cells, or those that the time allows; an interrupt ends it early as well."""
+        self._deadline = deadline
         self._progress = progress
         workers = effective_n_jobs(n_jobs)
         try:
@@ -115,9 +122,7 @@ class Search:
             )
             for of_split in anchors
         ]
-        at = dict(cell)
-        if len(anchors[0].sizes) < len(self.grid["n_anchors"]):
-            at["n_anchors"] = self.grid["n_anchors"].index(anchors[0].sizes[0])
+        at: dict[str, int | slice] = {**cell, "n_anchors": anchors[0].place}
         for i, models in enumerate(zip(*paths, strict=True)):
             if time.monotonic() > self._deadline and np.isfinite(self.best):
                 return
@@ -129,18 +134,30 @@ class Search:
                     for split in range(len(anchors))
                 ]
             )
-            if "n_anchors" in at:
-                scores = scores[:, :, :, 0]
             self._note(where, scores)
 
     def _note(self, where, scores: Array) -> None:
         with self._lock:
             self.scores[(slice(None), *where)] = scores
+            self.visited[where] = True
             mean = scores.mean(axis=0)
             found = mean[np.isfinite(mean)]
             if found.size:
                 self.best = max(self.best, float(found.max()))
             self._progress.advance(mean.size, self.best)
+
+    def reasons(self) -> NDArray[np.object_]:
+        """Why a configuration has no score, an empty word where it has one; (*axes)."""
+        smallest = min(fold.n_searchable for spaces in self.folds for fold in spaces.values())
+        out = np.full(self.visited.shape, "", dtype=object)
+        out[~np.isfinite(self.scores).all(axis=0)] = self.failure
+        out[~self.visited] = STOPPED
+        for i, K in enumerate(self.grid["n_neighbors"]):
+            if smallest < K:
+                out.swapaxes(0, self.axes.index("n_neighbors"))[i] = (
+                    f"n_neighbors={K} is more than the {smallest} training samples of a split"
+                )
+        return out
 
     def _score_split(
         self, split: int, anchors: AnchorSet, models: Array, fit_intercept: bool
@@ -171,19 +188,20 @@ class Search:
         for a, (labels, own) in enumerate(assigned):
             for w in range(len(grid["weights"])):
                 metric = self.metrics[split]()
-                weightings = fold.weightings(w, fit_intercept)
-                for block, predictions in grid_predictions(fold, models, labels, own, weightings):
-                    metric.add(block, predictions)
-                scores = metric.scores().reshape(shape)[:, :, : len(grid["alpha"])]
+                given = fold, models, labels, own, fold.weightings(w, fit_intercept)
+                if isinstance(metric, Errors):
+                    metric.sums = error_sums(*given, metric)
+                else:
+                    for block, predictions in grid_predictions(*given):
+                        metric.add(block, predictions)
+                scores = metric.scores().reshape(shape)
+                self.failure = metric.failure or self.failure
                 out[:, a][:, :, fold.possible, w] = scores[place].transpose(2, 1, 0)
         return out
 
 
 def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting]):
-    """Predictions for blocks of queries, (m, q, C), C running over levels, anchor counts and λ.
-
-    λ are padded to whole lanes; the caller drops the surplus.
-    """
+    """Predictions for blocks of queries, (m, q, C), C running over levels, anchor counts and λ."""
     from .kernels.grid import predict_levels  # compiled: loaded when needed
 
     m, counts, lanes = len(own), labels.shape[1], len(weightings[0].alphas)
@@ -206,23 +224,58 @@ def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting
                     weighting.levels,
                     out[t, :, weighting.place],
                 )
-        yield block, out.reshape(m, q, size)
+        # λ were padded to whole lanes.
+        yield block, out[..., : len(fold.grid["alpha"])].reshape(m, q, -1)
+
+
+def error_sums(fold: Fold, models, labels, own, weightings: list[Weighting], metric: Errors):
+    """Sums over the queries of the errors of the predictions, (m, C), C as above."""
+    from .kernels.grid import add_errors  # compiled: loaded when needed
+
+    m, counts, lanes = len(own), labels.shape[1], len(weightings[0].alphas)
+    sums = np.zeros((m, len(fold.levels), counts, lanes))
+    step = max(16, CACHE_BYTES // (8 * 8 * len(models)))
+    for start in range(0, len(fold.queries), step):
+        block = slice(start, start + step)
+        for t in range(m):
+            by_anchor = fold.queries[block] @ models[:, :-1, t].T + models[:, -1, t]
+            for weighting in weightings:
+                add_errors(
+                    by_anchor,
+                    fold.near[block],
+                    weighting.weights[block],
+                    weighting.factors(block),
+                    labels,
+                    own[t],
+                    weighting.levels,
+                    metric.Y[block, t],
+                    metric.weights[block],
+                    metric.squared,
+                    sums[t, weighting.place],
+                )
+    return sums[..., : len(fold.grid["alpha"])].reshape(m, -1)
 
 
 def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
     """All cells of a box, in an order whose every beginning covers the box evenly.
 
-    Points of a sequence of low discrepancy come first, each in its cell; cells that it misses
-    for long come last.
+    Next comes a cell whose values, and pairs of values, were visited least. In a large box only
+    the beginning is chosen so, and the rest follows shuffled.
     """
-    cells = list(product(*(range(size) for size in sizes)))
-    if len(cells) == 1:
-        return cells
-    # Additive recurrence with the generalised golden ratio: point i is frac(i / g^j) on axis j.
-    ratio = 2.0
-    for _ in range(50):
-        ratio = (1 + ratio) ** (1 / (len(sizes) + 1))
-    steps = ratio ** -np.arange(1, len(sizes) + 1)
-    points = (0.5 + np.arange(4 * len(cells))[:, None] * steps) % 1.0
-    visited = map(tuple, (points * sizes).astype(int).tolist())
-    return list(dict.fromkeys([*visited, *cells]))
+    cells = np.array(list(product(*(range(size) for size in sizes))))
+    cells = np.random.default_rng(0).permutation(cells)
+    axes = [axis for axis, size in enumerate(sizes) if size > 1]
+    # Each cell's value on an axis, and its pair of values on two, as one number.
+    codes = [cells[:, a] for a in axes]
+    codes += [cells[:, a] * sizes[b] + cells[:, b] for a, b in combinations(axes, 2)]
+    wear = np.zeros(len(cells))
+    chosen: list[int] = []
+    for _ in range(min(len(cells), MAX_SPREAD // len(cells))):
+        next_cell = int(np.argmin(wear))
+        chosen.append(next_cell)
+        for code in codes:
+            # Where there are many values, a visit to one counts for more.
+            wear[code == code[next_cell]] += code.max() + 1
+        wear[next_cell] = np.inf
+    rest = np.setdiff1d(np.arange(len(cells)), chosen)
+    return [tuple(cell) for cell in cells[[*chosen, *rest]].tolist()]

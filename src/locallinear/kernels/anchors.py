@@ -35,7 +35,7 @@ def fit_models(
 
 
 def ridge_path(
-    X: Array, Y: Array, weights: Array, alphas: list[float], fit_intercept: bool
+    X: Array, Y: Array, weights: Array, alphas: list[float] | Array, fit_intercept: bool
 ) -> Array:
     """Ridge models of k neighbourhoods for several penalties, (len(alphas), k, d + 1, m).
 
@@ -48,11 +48,12 @@ def ridge_path(
     UtY = U.swapaxes(1, 2) @ centred.Y
     negligible = s <= s[:, :1] * max(X.shape[1:]) * np.finfo(float).eps
     models = np.empty((len(alphas), X.shape[0], X.shape[2] + 1, Y.shape[2]))
+    s = np.where(negligible, 1.0, s)
     for out, alpha in zip(models, alphas, strict=True):
-        # s / (s² + c), written so that s² cannot overflow; c / s may, and then the gain is zero.
+        # s / (s² + c), written so that s² cannot overflow; where c / s does, the gain is zero.
         with np.errstate(over="ignore"):
-            shrunk = s + (alpha * centred.total)[:, None] / np.where(s > 0, s, 1.0)
-        gain = np.where(negligible, 0.0, 1.0 / np.where(negligible, 1.0, shrunk))
+            shrunk = s + (alpha * centred.total)[:, None] / s
+        gain = np.where(negligible, 0.0, 1.0 / shrunk)
         coef = Vt.swapaxes(1, 2) @ (gain[:, :, None] * UtY)
         out[:] = centred.with_intercept(coef)
     return models
@@ -62,7 +63,7 @@ def elastic_net_path(
     X: Array,
     Y: Array,
     weights: Array,
-    alphas: list[float],
+    alphas: list[float] | Array,
     l1_ratio: float,
     fit_intercept: bool,
 ) -> Array:

@@ -4,10 +4,9 @@
 
 Coordinate descent finds the signs of the solution quickly and its digits slowly. Given the
 signs, the solution is one linear system; if it keeps the signs and no zero coefficient wants to
-move, it is the optimum. Where G is singular on the support (a lasso with collinear features),
-the objective is linear along a direction, which is followed downhill until a coefficient is
-zero. A lasso always starts at zero, so that the solution, where it is not unique, is always the
-same.
+move, it is the optimum. Where G is singular on the support (a lasso with collinear features), a
+move along its null space drops a feature. The lasso always starts from zero, so that its
+solution, where it is not unique, is always the same.
 """
 
 import numpy as np
@@ -18,7 +17,11 @@ Array = NDArray[np.float64]
 
 SWEEPS_BETWEEN_SOLVES = 4
 MAX_ROUNDS = 5_000
-KKT_SLACK = 1e-11
+# A zero coefficient may stay if its gradient is within the penalty, up to rounding of the sum that
+# it is; after many rounds, up to a multiple of that. Anything wider admits several supports where
+# features are nearly collinear.
+ROUNDING = 5e-16
+PATIENCE = 15
 SINGULAR = 1e-13
 
 
@@ -56,13 +59,27 @@ def solve_path(gram: Array, moment: Array, alphas: Array, l1_ratio: float) -> Ar
 
 @njit(cache=True, nogil=True)
 def _solve(G, c, l1, l2, w, gradient):
-    """Minimise in place from w; gradient is scratch space of length d."""
-    d = c.size
-    slack = KKT_SLACK * np.max(np.abs(c))
+    """Minimise in place from w; gradient is scratch space of length d.
+
+    What cannot be decided from w in a few rounds, since several supports are optimal up to
+    rounding, is decided from zero: so the solution does not depend on w.
+    """
     if np.max(np.abs(c)) <= l1:
         w[:] = 0.0
         return
-    for _ in range(MAX_ROUNDS):
+    if np.any(w != 0.0) and _descend(G, c, l1, l2, w, gradient, PATIENCE, ROUNDING):
+        return
+    w[:] = 0.0
+    if not _descend(G, c, l1, l2, w, gradient, 2 * PATIENCE, ROUNDING):
+        _descend(G, c, l1, l2, w, gradient, MAX_ROUNDS, 100 * ROUNDING)
+
+
+@njit(cache=True, nogil=True)
+def _descend(G, c, l1, l2, w, gradient, rounds, rounding):
+    """Sweeps and solves in turn, in place; True once w is the optimum up to rounding."""
+    d = c.size
+    still = ROUNDING * np.max(np.abs(c))
+    for _ in range(rounds):
         for i in range(d):
             gradient[i] = c[i]
         for j in range(d):
@@ -72,10 +89,13 @@ def _solve(G, c, l1, l2, w, gradient):
         moved = 0.0
         for _ in range(SWEEPS_BETWEEN_SOLVES):
             moved = _sweep(G, l1, l2, w, gradient)
-            if moved <= slack * 1e-3:
+            if moved <= still:
                 break
-        if _solve_support(G, c, l1, l2, w, slack) or moved <= slack * 1e-3:
-            return
+        if _solve_support(G, c, l1, l2, w, rounding):
+            return True
+        if moved <= still:
+            return False
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -100,84 +120,87 @@ def _sweep(G, l1, l2, w, gradient):
 
 
 @njit(cache=True, nogil=True)
-def _solve_support(G, c, l1, l2, w, slack):
+def _solve_support(G, c, l1, l2, w, rounding):
     """Solve exactly on the signs of w; True if the result is the optimum.
 
-    A solution that would cross zero is followed only up to there, which lowers the objective,
-    and the coefficient that reached zero leaves the support.
+    A solution that would cross zero is followed only up to there, which does not raise the
+    objective, and the coefficient that reached zero leaves the support.
     """
     d = w.size
     support = np.flatnonzero(w)
     while support.size > 0:
-        move, flat = _move(G, c, l1, l2, w, support)
-        step, leaving = _room(w, support, move, np.inf if flat else 1.0)
-        if flat and leaving < 0:
-            move = -move
-            step, leaving = _room(w, support, move, np.inf)
-        w[support] += step * move
+        direction = _direction(G, c, l1, l2, w, support)
+        regular = direction[-1] == 0.0
+        step, leaving = 1.0 if regular else np.inf, -1
+        for a in range(support.size):
+            j = support[a]
+            if direction[a] * w[j] < 0.0 and -w[j] / direction[a] < step:
+                step, leaving = -w[j] / direction[a], j
+        if not np.isfinite(step):
+            return False
+        for a in range(support.size):
+            w[support[a]] += step * direction[a]
         if leaving < 0:
             break
         w[leaving] = 0.0
         support = np.flatnonzero(w)
     for j in range(d):
         if w[j] == 0.0 and G[j, j] > 0.0:
-            g = c[j]
+            g, size = c[j], abs(c[j])
             for i in support:
                 g -= G[j, i] * w[i]
-            if abs(g) > l1 + slack:
+                size += abs(G[j, i] * w[i])
+            if abs(g) > l1 + rounding * size:
                 return False
     return True
 
 
-@njit(cache=True, nogil=True)
-def _room(w, support, move, step):
-    """How much of a move, up to `step` times it, keeps the signs, and who reaches zero first."""
-    leaving = -1
-    for a in range(support.size):
-        j = support[a]
-        if move[a] * w[j] < 0.0 and -w[j] / move[a] < step:
-            step, leaving = -w[j] / move[a], j
-    return step, leaving
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _direction(G, c, l1, l2, w, support):
+    """Where to move on the support: to the solution for these signs, where it is unique.
 
-
-@njit(cache=True, nogil=True)
-def _move(G, c, l1, l2, w, support):
-    """From w to the solution of (G + l2 I) u = c − l1 sign(w) on the support, by Cholesky.
-
-    Where the matrix is singular: downhill along a vector of its kernel, and True.
+    (G + l2 I) u = c − l1 sign(w) is solved by Cholesky, and u − w returned, with a 0 appended.
+    If the matrix is singular, the move is along its null space, which leaves the fit as it is,
+    towards a smaller ||w||₁, with a 1 appended.
     """
     size = support.size
     L = np.empty((size, size))
-    b = np.empty(size)
+    out = np.zeros(size + 1)
     for a in range(size):
-        for e in range(a + 1):
-            L[a, e] = G[support[a], support[e]]
+        for b in range(a + 1):
+            L[a, b] = G[support[a], support[b]]
         L[a, a] += l2
-        b[a] = c[support[a]] - l1 * np.sign(w[support[a]])
-    for a in range(size):
-        for e in range(a):
-            L[a, e] /= L[e, e]
-            for f in range(e + 1, a + 1):
-                L[a, f] -= L[a, e] * (L[f, e] if f < a else L[a, e])
-        if L[a, a] <= SINGULAR * (G[support[a], support[a]] + l2):
-            z = np.zeros(size)
-            z[:a], z[a] = -L[a, :a], 1.0
-            _solve_transposed(L, z, a)
-            return (z if b @ z >= 0.0 else -z), True
+        diagonal = L[a, a]
+        for b in range(a):
+            product = 0.0
+            for e in range(b):
+                product += L[a, e] * L[b, e]
+            L[a, b] = (L[a, b] - product) / L[b, b]
+            L[a, a] -= L[a, b] * L[a, b]
+        if L[a, a] <= SINGULAR * diagonal:
+            # Column a is a combination of those before it: L₀ᵀ v₀ = −(row a of L), v_a = 1.
+            out[a] = 1.0
+            slope = np.sign(w[support[a]])
+            for b in range(a - 1, -1, -1):
+                out[b] = -L[a, b]
+                for e in range(b + 1, a):
+                    out[b] -= L[e, b] * out[e]
+                out[b] /= L[b, b]
+                slope += out[b] * np.sign(w[support[b]])
+            if slope > 0.0:
+                out[: a + 1] *= -1.0
+            out[-1] = 1.0
+            return out
         L[a, a] = np.sqrt(L[a, a])
-    u = b
     for a in range(size):
-        for e in range(a):
-            u[a] -= L[a, e] * u[e]
-        u[a] /= L[a, a]
-    _solve_transposed(L, u, size)
-    return u - w[support], False
-
-
-@njit(cache=True, nogil=True)
-def _solve_transposed(L, u, size):
-    """Solve with the transpose of the leading block of L, in place."""
+        known = 0.0
+        for b in range(a):
+            known += L[a, b] * out[b]
+        out[a] = (c[support[a]] - l1 * np.sign(w[support[a]]) - known) / L[a, a]
     for a in range(size - 1, -1, -1):
-        for e in range(a + 1, size):
-            u[a] -= L[e, a] * u[e]
-        u[a] /= L[a, a]
+        out[a] /= L[a, a]
+        for b in range(a):
+            out[b] -= L[a, b] * out[a]
+    for a in range(size):
+        out[a] -= w[support[a]]
+    return out

@@ -14,13 +14,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .lanes import LANES, add_errors_of, add_scaled
 from .local_models import TIE
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int32]
-
-# λ come in multiples of this, a number that the compiler turns into vector instructions.
-LANES = 8
 
 
 @njit(cache=True, nogil=True)
@@ -62,6 +60,36 @@ def running_best(errors, residuals, first, floor, best, labels, own, levels, out
 
 
 @njit(cache=True, nogil=True)
+def best_at_levels(fitted, intercepts, Y, floor, levels, labels, own):
+    """Each sample's anchor by its own error, for several numbers of anchors in one pass.
+
+    Parameters
+    ----------
+    fitted : (m, n, k) the anchors' predictions without intercepts : (m, k)
+    Y : (n, m) targets; floor : (n,) error below which all is rounding
+    levels : increasing numbers of anchors
+    labels : (n, levels), own : (m, n, levels), filled: the anchor, and the residual from it
+    """
+    m, n, k = fitted.shape
+    errors = np.empty(k)
+    for i in range(n):
+        errors[:] = 0.0
+        for t in range(m):
+            for anchor in range(k):
+                residual = Y[i, t] - (fitted[t, i, anchor] + intercepts[t, anchor])
+                errors[anchor] += residual * residual
+        bound, label, start = np.inf, 0, 0  # below the bound, an error is more than tied
+        for note in range(levels.size):
+            for anchor in range(start, levels[note]):
+                if errors[anchor] < bound:
+                    bound, label = (errors[anchor] - floor[i]) / (1.0 + TIE), anchor
+            start = levels[note]
+            labels[i, note] = label
+            for t in range(m):
+                own[t, i, note] = Y[i, t] - (fitted[t, i, label] + intercepts[t, label])
+
+
+@njit(cache=True, nogil=True)
 def summed_over(errors, near, shares):
     """Sum errors (n, k) over each sample's A nearest, with shares (n, A)."""
     n, A = near.shape
@@ -89,6 +117,21 @@ def correction_factors(inner, squares, weights, alphas):
     return out
 
 
+@njit(inline="always")
+def _add_neighbor(i, j, by_anchor, near, weights, factors, labels, own, anchors, lanes):
+    """Add neighbour j of query i to the sums over anchors (c,) and corrections (c, L)."""
+    # Unsigned: a position that cannot be negative need not be tested for it.
+    row = np.uintp(near[i, j])
+    K, L = factors.shape[1:]
+    for a in range(anchors.size):
+        anchors[a] += weights[i, j] * by_anchor[i, np.uintp(labels[row, a])]
+    for g in range(0, L, LANES):
+        for a in range(anchors.size):
+            add_scaled(  # type: ignore[call-arg]
+                lanes, a * L + g, factors, (i * K + j) * L + g, own[row, a]
+            )
+
+
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
 def predict_levels(by_anchor, near, weights, factors, labels, own, levels, out):
     """One target's predictions for every number of neighbours, of anchors, and λ.
@@ -102,30 +145,48 @@ def predict_levels(by_anchor, near, weights, factors, labels, own, levels, out):
     levels : increasing numbers of neighbours, the last at most K
     out : (q, levels, c, L), filled
     """
-    q = by_anchor.shape[0]
-    c = labels.shape[1]
-    L = factors.shape[2]
-    anchor_sum = np.empty(c)
-    correction_sum = np.empty((c, L))
-    for i in range(q):
-        anchor_sum[:] = 0.0
-        correction_sum[:, :] = 0.0
-        total = 0.0
-        j = 0
+    anchors, lanes = np.empty(labels.shape[1]), np.empty((labels.shape[1], factors.shape[2]))
+    for i in range(by_anchor.shape[0]):
+        anchors[:] = 0.0
+        lanes[:, :] = 0.0
+        total, j = 0.0, 0
         for note in range(levels.size):
             while j < levels[note]:
-                row = near[i, j]
-                w = weights[i, j]
-                if w > 0.0:
-                    total += w
-                    for a in range(c):
-                        anchor_sum[a] += w * by_anchor[i, labels[row, a]]
-                        r = own[row, a]
-                        for g in range(0, L, LANES):
-                            for t in range(LANES):
-                                correction_sum[a, g + t] += factors[i, j, g + t] * r
+                total += weights[i, j]
+                _add_neighbor(i, j, by_anchor, near, weights, factors, labels, own, anchors, lanes)
                 j += 1
             scale = 1.0 / total
+            for a in range(anchors.size):
+                for t in range(lanes.shape[1]):
+                    out[i, note, a, t] = (anchors[a] + lanes[a, t]) * scale
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def add_errors(by_anchor, near, weights, factors, labels, own, levels, y, counts, squared, sums):
+    """Errors of the predictions that `predict_levels` makes, summed over the queries.
+
+    Parameters
+    ----------
+    by_anchor, near, weights, factors, labels, own, levels : as for `predict_levels`
+    y : (q,) the targets; counts : (q,) how often each query counts
+    squared : whether errors are squared or absolute
+    sums : (levels, c, L), added to
+    """
+    anchors, lanes = np.empty(labels.shape[1]), np.empty((labels.shape[1], factors.shape[2]))
+    for i in range(by_anchor.shape[0]):
+        anchors[:] = 0.0
+        lanes[:, :] = 0.0
+        total, j = 0.0, 0
+        for note in range(levels.size):
+            while j < levels[note]:
+                total += weights[i, j]
+                _add_neighbor(i, j, by_anchor, near, weights, factors, labels, own, anchors, lanes)
+                j += 1
+            scale = 1.0 / total
+            c, L = lanes.shape
             for a in range(c):
-                for t in range(L):
-                    out[i, note, a, t] = (anchor_sum[a] + correction_sum[a, t]) * scale
+                for g in range(0, L, LANES):
+                    at = (note * c + a) * L + g
+                    add_errors_of(  # type: ignore[call-arg]
+                        sums, at, lanes, a * L + g, anchors[a], scale, y[i], counts[i], squared
+                    )

@@ -1,0 +1,140 @@
+"""Network lasso against the published reweighted iteration, on large sets, and as n grows.
+
+Both methods get the same graph and the same distinct rows and run in one process. The reweighted
+iteration, transcribed naively, solves ten sparse systems over all coefficients; ours runs until
+its duality gap is within `tol=1e-4`. Training parts of the paper's first split, raw features.
+"""
+
+import resource
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+
+from benchmarks._run import Table, duration, seconds, verdict
+from locallinear import NetworkLassoRegressor, datasets
+from locallinear._network_graph import merge_samples, neighbor_graph
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+from reference_network import objective, reweighted  # noqa: E402
+
+LONG = True  # half an hour: only run when asked for by name
+SMALL = {
+    "Concrete": datasets.fetch_concrete,
+    "Aquatic toxicity": datasets.fetch_qsar_aquatic_toxicity,
+    "Fish toxicity": datasets.fetch_qsar_fish_toxicity,
+}
+LARGE = {
+    "Parkinsons": (datasets.fetch_parkinsons, 30),
+    "Superconductivity": (datasets.fetch_superconductivity, 300),
+}
+SIZES = [1_000, 3_000, 10_000, 30_000, 100_000]
+
+
+def run() -> Iterator[Table]:
+    fit(NetworkLassoRegressor(), *load(datasets.fetch_concrete))  # compiles
+    yield against_reweighting()
+    yield large_sets()
+    yield growth()
+
+
+def load(fetch):
+    return train_test_split(*fetch(return_X_y=True), test_size=0.1, random_state=0)[::2]
+
+
+def fit(model: NetworkLassoRegressor, X, y) -> bool:
+    """Fit, and say whether it converged."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return not any(issubclass(w.category, ConvergenceWarning) for w in caught)
+
+
+def against_reweighting() -> Table:
+    header = ["set", "samples", "alpha", "objective", "naive objective", "time", "naive", "ratio"]
+    table = Table("Against ten reweighted iterations", [*header, "target (10)"])
+    for name, fetch in SMALL.items():
+        X, y = load(fetch)
+        node, edges, weights = neighbor_graph(X, 5)
+        # What the estimator minimises: identical rows share a model, whose misfit none can avoid.
+        rows, targets, unavoidable = merge_samples(X, y[:, None], node, fit_intercept=False)
+        first = np.unique(node, return_index=True)[1]
+        for alpha in (0.01, 1, 100):
+            model = NetworkLassoRegressor(alpha, fit_intercept=False)
+            ours = min(seconds(lambda model=model, X=X, y=y: fit(model, X, y)) for _ in range(3))
+            problem = (rows, targets, edges, weights, alpha)
+            found = []
+            naive = seconds(lambda p=problem, found=found: found.append(reweighted(*p)))
+            values = [objective(W, *problem) + unavoidable for W in (model.coef_[first], found[0])]
+            table.rows.append(
+                [
+                    name,
+                    str(len(X)),
+                    f"{alpha:g}",
+                    *(f"{value:.6g}" for value in values),
+                    duration(ours),
+                    duration(naive),
+                    f"{naive / ours:.1f}",
+                    verdict(naive / ours, 10, at_least=True),
+                ]
+            )
+    return table
+
+
+def large_sets() -> Table:
+    header = ["set", "samples", "features", "time", "converged", "gap / objective", "groups"]
+    table = Table("Large sets, alpha = 1", [*header, "peak memory", "target"])
+    for name, (fetch, limit) in LARGE.items():
+        X, y = load(fetch)
+        model, converged = NetworkLassoRegressor(1.0), []
+        taken = seconds(lambda m=model, c=converged, X=X, y=y: c.append(fit(m, X, y)))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        table.rows.append(
+            [
+                name,
+                str(len(X)),
+                str(X.shape[1]),
+                duration(taken),
+                "yes" if converged[0] else "no",
+                f"{model.duality_gap_ / model.objective_:.1e}",
+                str(len(np.unique(model.labels_))),
+                f"{peak:.2f} GB",
+                f"{limit} s: {verdict(taken, limit)}",
+            ]
+        )
+    return table
+
+
+def growth() -> Table:
+    """From 1,000 to 100,000 samples at d = 10: seconds, and the exponent of a straight line."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(max(SIZES), 10))
+    y = np.abs(X[:, 0]) + X[:, 1] * (X[:, 2] > 0) + 0.1 * rng.normal(size=len(X))
+    table = Table("Growth, 10 features, alpha = 1", ["samples", "time"])
+    times = []
+    for n in SIZES:
+        times.append(seconds(lambda n=n: fit(NetworkLassoRegressor(1.0), X[:n], y[:n])))
+        table.rows.append([f"{n:,}", duration(times[-1])])
+    exponent = np.polyfit(np.log(SIZES), np.log(times), 1)[0]
+    plot_growth(times, exponent)
+    table.note = (
+        f"Time grows as the samples to the power {exponent:.2f} (target 1.3: "
+        f"{verdict(exponent, 1.3)}). ![growth](network_lasso_growth.svg)"
+    )
+    return table
+
+
+def plot_growth(times: list[float], exponent: float) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 3.5), layout="constrained")
+    axis = figure.add_subplot()
+    axis.loglog(SIZES, times, "o-", label=f"fit, exponent {exponent:.2f}")
+    axis.set(xlabel="samples", ylabel="seconds", title="Network lasso, d = 10, alpha = 1")
+    axis.legend()
+    figure.savefig(HERE / "network_lasso_growth.svg", metadata={"Date": None})

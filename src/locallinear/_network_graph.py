@@ -1,0 +1,130 @@
+"""The graphs of the network lasso: nearest neighbours, a user's matrix, ties of queries."""
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, gen_batches
+
+# Rows nearer than this part of the longest row are the same row up to rounding.
+_SAME = 1e-12
+
+
+def neighbor_graph(X, n_neighbors):
+    """K nearest neighbours among the distinct rows, with weights 1/distance.
+
+    Identical rows (distance zero, infinite weight) are one node, and so are rows that differ by
+    rounding only; the K nearest of a node are other nodes.
+
+    Returns
+    -------
+    node : int array (n,)
+        The node of every row.
+    edges : pair of int arrays (E,)
+        Ends of each undirected edge, once.
+    weights : array (E,)
+    """
+    distinct, node = np.unique(X, axis=0, return_inverse=True)
+    node = node.reshape(-1)
+    heads, tails, distances = _nearest_pairs(distinct, n_neighbors)
+    same = distances <= _SAME * np.sqrt((distinct**2).sum(axis=1).max(initial=0))
+    if same.any():
+        n = len(distinct)
+        links = sparse.coo_array((np.ones(same.sum()), (heads[same], tails[same])), shape=(n, n))
+        groups = connected_components(links, directed=False)[1].astype(np.intp)
+        first = np.unique(groups, return_index=True)[1]
+        node = groups[node]
+        heads, tails, distances = _nearest_pairs(distinct[first], n_neighbors)
+    return node, (heads, tails), 1 / distances
+
+
+def _nearest_pairs(X, n_neighbors):
+    """Pairs (low, high) of which one is among the other's K nearest, and their distances."""
+    n = len(X)
+    n_neighbors = min(n_neighbors, n - 1)
+    if n_neighbors == 0:
+        nothing = np.zeros(0, dtype=np.intp)
+        return nothing, nothing, np.zeros(0)
+    neighbors = NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(return_distance=False)
+    near, far = np.repeat(np.arange(n), n_neighbors), neighbors.ravel()
+    pairs = np.unique(np.minimum(near, far) * n + np.maximum(near, far))
+    heads, tails = pairs // n, pairs % n
+    # Again from the differences: the search may use ||x||² + ||z||² - 2xz, which loses digits.
+    distances = np.empty(len(pairs))
+    for batch in gen_batches(len(pairs), 2**16):
+        distances[batch] = np.linalg.norm(X[heads[batch]] - X[tails[batch]], axis=1)
+    return heads, tails, distances
+
+
+def check_graph(graph, n):
+    """Edges, each once, and weights of a symmetric non-negative (n, n) matrix."""
+    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
+    graph = sparse.csr_array(graph)
+    if graph.shape != (n, n):
+        raise ValueError(
+            f"Expected a graph of shape ({n}, {n}), a row and a column for each sample of X, got "
+            f"{graph.shape}. Pass the adjacency matrix of the samples in the order of X."
+        )
+    if graph.nnz and graph.data.min() < 0:
+        raise ValueError(
+            f"Expected non-negative weights in graph, got {graph.data.min():g}. Weights are "
+            "strengths of ties: use 0 for none, and turn distances into 1/distance."
+        )
+    difference = abs(graph - graph.T)
+    if difference.nnz and difference.max() > 1e-10 * graph.data.max():
+        raise ValueError(
+            "Expected a symmetric graph, got weights that differ between (j, k) and (k, j) by up "
+            f"to {difference.max():g}. Pass graph.maximum(graph.T), or (graph + graph.T) / 2."
+        )
+    upper = sparse.triu(graph, k=1, format="coo")
+    keep = upper.data > 0
+    return (upper.row[keep].astype(np.intp), upper.col[keep].astype(np.intp)), upper.data[keep]
+
+
+def merge_samples(X, y, node, fit_intercept):
+    """One row a node: a sum of squares over identical rows is that of their scaled mean.
+
+    Σ ||y_i - Wᵀx||² = c ||mean y - Wᵀx||² + Σ ||y_i - mean y||² for c copies of x; the second
+    part is returned beside the rows and targets, scaled by √c.
+    """
+    counts = np.bincount(node)
+    first = np.unique(node, return_index=True)[1]
+    means = np.zeros((len(counts), y.shape[1]))
+    np.add.at(means, node, y)
+    means /= counts[:, None]
+    rows = X[first]
+    if fit_intercept:
+        rows = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
+    scale = np.sqrt(counts)[:, None]
+    return rows * scale, means * scale, ((y - means[node]) ** 2).sum()
+
+
+def inverse_distances(distances):
+    """Weights 1/distance, scaled to at most 1; where some distance is 0, those ones only."""
+    nearest = distances.min(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(nearest > 0, nearest / distances, distances == 0).astype(np.float64)
+
+
+def check_query_graph(graph, shape):
+    """Neighbours and weights (q, K) of the rows of a sparse matrix, padded with weight 0."""
+    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
+    graph = sparse.csr_array(graph)
+    if graph.shape != shape:
+        raise ValueError(
+            f"Expected a graph of shape {shape}, a row for each query and a column for each "
+            f"training sample, got {graph.shape}. Pass the queries' ties to the training samples."
+        )
+    if graph.nnz and graph.data.min() < 0:
+        raise ValueError(
+            f"Expected non-negative weights in graph, got {graph.data.min():g}. Weights are "
+            "strengths of ties: use 0 for none, and turn distances into 1/distance."
+        )
+    counts = np.diff(graph.indptr)
+    slots = np.arange(max(counts.max(initial=0), 1))
+    filled = slots < counts[:, None]
+    neighbors = np.zeros(filled.shape, dtype=np.intp)
+    weights = np.zeros(filled.shape)
+    neighbors[filled] = graph.indices
+    weights[filled] = graph.data
+    return neighbors, weights
