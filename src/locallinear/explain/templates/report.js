@@ -331,6 +331,7 @@
   byId("next").addEventListener("click", () => step(1));
   byId("reset").addEventListener("click", showSliders);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAll);
+  matchMedia("(max-width: 640px)").addEventListener("change", showAll);
 
   findEffects();
   state.feature = order(effects.map((effect) => effect.size))[0];
