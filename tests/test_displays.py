@@ -17,7 +17,7 @@ from locallinear.explain._text import equation, largest, number, shorten
 
 matplotlib.use("agg")
 
-HOSTILE = ["<script>alert(1)</script>", "\"quo'ted\"", "שלום עולם", "long name " * 30, "$x^", "a\nb"]
+HOSTILE = ["<script>alert(1)</script>", '"quo\'ted"', "שלום עולם", "long name " * 30, "$x^", "a\nb"]
 
 
 @pytest.fixture(autouse=True)

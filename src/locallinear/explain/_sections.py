@@ -14,8 +14,9 @@ from ._regimes import regimes_of
 from ._scores import cross_validated
 from ._text import largest_terms
 
-# A file stays below 8 MB, of which plotly takes 5: so many numbers, of some ten characters each.
-MOST_NUMBERS = 240_000
+# A file stays below 8 MB, of which plotly takes 5. A number with its comma takes some characters
+# more than its digits.
+MOST_CHARACTERS = 2_800_000
 MOST_NEIGHBORS = 6
 MOST_SCORED = 3000
 MOST_KNOTS = 129
@@ -27,8 +28,8 @@ def rows_that_fit(model: FALL, max_rows: int) -> int:
     """How many rows the bound on a file's size allows."""
     d, m = model.n_features_in_, len(model._target_names)
     neighbors = min(model.n_neighbors, MOST_NEIGHBORS)
-    a_row = d * (1 + 3 * m) + neighbors * (d + m + 2)
-    return max(1, min(max_rows, MOST_NUMBERS // a_row))
+    a_row = d * (1 + 3 * m) * (DIGITS + 4.5) + neighbors * (d + m + 2) * (NEIGHBOR_DIGITS + 4)
+    return max(1, min(max_rows, int(MOST_CHARACTERS / a_row)))
 
 
 def sampled(n: int, most: int) -> NDArray[np.intp]:

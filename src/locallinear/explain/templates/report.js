@@ -226,7 +226,7 @@
   };
   const showNeighbors = () => {
     const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
-    const places = order(fromReference().parts).slice(0, 6);
+    const places = order(fromReference().parts).slice(0, 5);
     const left = rows.n_neighbors - near.length;
     byId("neighbor-text").textContent = `The model of this row averages those of its ${rows.n_neighbors} nearest sample${rows.n_neighbors > 1 ? "s" : ""}, with these weights.`
       + (weights[0] > 0.999999 ? " One lies exactly where the row does and takes all the weight." : "")
@@ -331,6 +331,7 @@
   byId("next").addEventListener("click", () => step(1));
   byId("reset").addEventListener("click", showSliders);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAll);
+  matchMedia("(max-width: 640px)").addEventListener("change", showAll);
 
   findEffects();
   state.feature = order(effects.map((effect) => effect.size))[0];
