@@ -16,7 +16,7 @@ PACKAGE = "locallinear"
 # are not named here are held by the rules on cycles and kernels alone.
 STOREYS = [
     {"kernels"},
-    {"_files", "_tables"},
+    {"_files", "_read_table", "_tables"},
     {
         "_encoding",
         "_chunks",

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from houses import houses
-from locallinear._tables import TableError, as_table, find_decimal, find_delimiter, read_table
+from locallinear._read_table import find_decimal, find_delimiter, read_table
+from locallinear._tables import TableError, as_table
 
 
 @pytest.fixture

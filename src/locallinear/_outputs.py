@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._tables import PARQUET, Table, TableError
+from ._read_table import PARQUET
+from ._tables import Table, TableError
 from ._tabular import TableModel
 
 if TYPE_CHECKING:

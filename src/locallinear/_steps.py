@@ -17,8 +17,9 @@ from ._encoding import fit_encoding
 from ._files import write_whole
 from ._grids import GRIDS
 from ._outputs import report_of, table_bytes
+from ._read_table import PARQUET, read_table
 from ._summary import data_lines, parameter_lines, regime_lines, score_lines
-from ._tables import PARQUET, Table, TableError, read_table
+from ._tables import Table, TableError
 from ._tabular import TableModel
 from ._watching import watched, working
 from .io import load

@@ -29,6 +29,21 @@ class TableModel:
         The columns, and how they become numbers.
     estimator : FALLRegressor or FALLClassifier
         The model of these numbers.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from locallinear import FALLRegressor
+    >>> from locallinear._encoding import fit_encoding
+    >>> from locallinear._tables import as_table
+    >>> frame = pandas.DataFrame(
+    ...     {"size": [1.0, 2, 3, 4], "kind": list("abab"), "price": [1.0, 4, 3, 8]}
+    ... )
+    >>> encoding, table, notes = fit_encoding(as_table(frame), ("price",))
+    >>> fall = FALLRegressor(n_neighbors=2).fit(encoding.inputs(table), encoding.outputs(table))
+    >>> model = TableModel(encoding, fall)
+    >>> model.explain(frame).feature_names
+    ['size', 'kind']
     """
 
     def __init__(self, encoding: Encoding = NOTHING, estimator: Any = None):

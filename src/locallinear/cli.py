@@ -1,6 +1,6 @@
 """The command line: ``locallinear fit | predict | explain | compare | demo | reproduce``.
 
-Thin: options in, sentences out. Tables are read in `_tables`, encoded in `_encoding`, judged in
+Thin: options in, sentences out. Tables are read in `_read_table`, encoded in `_encoding`, judged in
 `_comparison` and put into words in `_summary`.
 """
 
@@ -13,8 +13,9 @@ from . import __version__, _steps
 from ._demo import TARGET, diabetes
 from ._encoding import fit_encoding
 from ._outputs import contributions, predictions
+from ._read_table import PARQUET
 from ._steps import BadInput
-from ._tables import PARQUET, TableError
+from ._tables import TableError
 from ._tabular import TableModel
 from .io import ModelFileError
 from .paper.command import reproduce
