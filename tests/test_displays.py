@@ -133,6 +133,13 @@ def test_the_path_leaves_the_model_as_it_is(make_problem):
     assert path.predictions[0] == pytest.approx(before[1])
 
 
+def test_the_path_keeps_the_learned_neighborhood(make_problem):
+    X, y, Q = make_problem(d=5)
+    model = FALLRegressor(neighborhood="learned", random_state=0).fit(X, y)
+    path = AlphaPathDisplay.from_estimator(model, Q, row=2, alphas=[model.alpha])
+    assert path.predictions[0] == pytest.approx(model.predict(Q)[2])
+
+
 def test_the_path_ends_at_the_model_fitted_with_that_alpha(make_problem):
     X, y, Q = make_problem()
     model = FALLRegressor(random_state=0).fit(X, y)

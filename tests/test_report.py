@@ -199,6 +199,18 @@ def test_too_few_samples_to_split_is_said_not_raised(tmp_path):
     assert "could not be cross-validated" in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("n", [4, 5, 7, 11])
+def test_few_samples_are_scored_in_fewer_folds(n, make_problem):
+    X, y, _ = make_problem(n=n)
+    model = FALLRegressor(n_neighbors=1, random_state=0).fit(X, y)
+    scores = report_data(model, X, y)["scores"]
+    assert scores["n_folds"] == min(5, n // 2)
+    assert np.isfinite([entry["R²"]["mean"] for entry in scores["models"]]).all()
+    labels = np.arange(n) % 3
+    classifier = FALLClassifier(n_neighbors=1, random_state=0).fit(X, labels)
+    json.dumps(report_data(classifier, X, labels), allow_nan=False)
+
+
 def test_a_class_with_one_sample_and_a_constant_feature_are_no_obstacle(tmp_path, make_problem):
     X, y, _ = make_problem(n=40)
     X[:, 1] = 7.0

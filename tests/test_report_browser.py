@@ -353,8 +353,26 @@ def test_nothing_sticks_out_of_a_window(opened, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_it_prints_without_its_controls(opened):
+def test_a_change_of_colours_keeps_what_if(opened):
     page, _ = opened()
+    page.locator("#sliders input").first.focus()
+    page.keyboard.press("ArrowRight")
+    moved = shown_prediction(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert shown_prediction(page) == moved
+    assert page.evaluate("document.activeElement.type") == "range"
+
+
+def test_it_prints_dark_on_white_without_its_controls(opened):
+    page, _ = opened(scheme="dark")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    ticks = page.locator("#chart-row .ytick text").first
+    assert luminance(ticks.evaluate("e => getComputedStyle(e).fill")) < 0.2
+    paper = page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert luminance(paper) > 0.9
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert luminance(ticks.evaluate("e => getComputedStyle(e).fill")) > 0.2
     page.emulate_media(media="print")
     assert page.locator("#good-title").is_visible()
     assert not page.locator("#next").is_visible()

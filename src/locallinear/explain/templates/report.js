@@ -5,6 +5,8 @@
   const classes = data.kind === "classification";
   const FEW = 10;
   const COLORED = 7; // the largest regimes have a colour each, the others share one
+  const PRINTED = 660; // the width of a chart on paper, in pixels
+  let printing = false;
   const state = { row: 0, target: 0, feature: 0, all: {}, whatIf: [] };
   const byId = (id) => document.getElementById(id);
   const regimePlace = new Map(data.regimes.map((regime, place) => [regime.label, place]));
@@ -19,7 +21,7 @@
       : value.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(size + 1))) });
     return text === "-0" ? "0" : text.replace("-", "−");
   };
-  const wide = () => window.innerWidth > 640;
+  const wide = () => printing || window.innerWidth > 640;
   const signed = (value) => (value > 0 ? "+" : "") + number(value);
   const shorten = (text, length) => text.length <= length ? text : `${text.slice(0, Math.ceil(length * 2 / 3))}…${text.slice(-Math.floor(length / 3) + 1)}`;
   // Plotly reads tags and entities in text; this makes it draw every character as it is. The
@@ -44,8 +46,9 @@
   const regimeColor = (label) => color(`r${Math.min(regimePlace.get(label) ?? COLORED, COLORED)}`);
   const draw = (id, traces, layout, height) => {
     const axis = { gridcolor: color("line"), zerolinecolor: color("soft"), linecolor: color("line"), automargin: true, exponentformat: "power" };
+    byId(id).style.height = `${height}px`;
     return Plotly.react(byId(id), traces, {
-      height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      height, ...(printing ? { width: PRINTED } : {}), paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: color("ink"), family: "system-ui, 'DejaVu Sans', sans-serif", size: 13 },
       margin: { l: 10, r: 16, t: 10, b: 40 }, showlegend: false,
       hoverlabel: { bgcolor: color("panel"), font: { color: color("ink") } }, ...layout,
@@ -302,6 +305,13 @@
     document.querySelectorAll(".target-name").forEach((e) => { e.textContent = targets[state.target]; });
   };
   const showAll = () => { showTarget(); showFit(); showDrivers(); showEffect(); showRow(); showDots(); };
+  // What is drawn, without what a reader may be in the middle of changing.
+  const redraw = () => { showFit(); showDrivers(); showEffect(); showContributions(); showDots(); };
+  const print = (on) => {
+    printing = on;
+    document.documentElement.toggleAttribute("data-printing", on);
+    redraw();
+  };
   const showDots = () => document.querySelectorAll(".dot").forEach((dot) => { dot.style.background = regimeColor(Number(dot.dataset.regime)); });
 
   const opener = (id, name, show) => {
@@ -330,8 +340,10 @@
   byId("previous").addEventListener("click", () => step(-1));
   byId("next").addEventListener("click", () => step(1));
   byId("reset").addEventListener("click", showSliders);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAll);
-  matchMedia("(max-width: 640px)").addEventListener("change", showAll);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  matchMedia("(max-width: 640px)").addEventListener("change", redraw);
+  window.addEventListener("beforeprint", () => print(true));
+  window.addEventListener("afterprint", () => print(false));
 
   findEffects();
   state.feature = order(effects.map((effect) => effect.size))[0];
