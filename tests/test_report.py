@@ -8,8 +8,7 @@ import pandas
 import polars
 import pytest
 
-from locallinear import FALLClassifier, FALLRegressor
-from locallinear.explain import report as report_module
+from locallinear import FALLClassifier, FALLRegressor, _files
 from locallinear.explain import report_data, write_report
 
 HOSTILE = ["<script>alert(1)</script>", '"quo\'ted" & more', "שלום עולם", "long name " * 30]
@@ -226,7 +225,7 @@ def test_a_file_is_whole_or_absent(make_problem, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     write_report(path, data)
     before = path.read_bytes()
-    monkeypatch.setattr(report_module.os, "replace", _fail)
+    monkeypatch.setattr(_files.os, "replace", _fail)
     with pytest.raises(OSError, match="disk"):
         write_report(path, data)
     assert path.read_bytes() == before

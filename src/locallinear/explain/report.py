@@ -6,8 +6,6 @@ the element with the id "data", for machines.
 """
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from sklearn.base import is_classifier
 
 from .._explanation import LocalExplanation
 from .._fall import FALL
+from .._files import whole_file
 from . import _sections as sections
 from ._model import fall_of, stored_samples, take_rows
 from ._text import number, shorten
@@ -138,16 +137,8 @@ def write_report(path: str | Path, data: dict[str, Any]) -> None:
     data : dict
     """
     html = render(data)
-    path = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(html)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with whole_file(path) as file:
+        file.write(html.encode())
 
 
 def render(data: dict[str, Any]) -> str:
@@ -180,12 +171,6 @@ def _script_json(data: dict[str, Any]) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _named(model: FALL, X: NDArray):
