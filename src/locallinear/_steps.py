@@ -101,8 +101,10 @@ def searched(X, y, encoding, options: dict, budget: float | None):
     search.fit(X, y)
     if not encoding.classify:
         search.best_estimator_._target_names = list(encoding.targets)
+    total = len(search.cv_results_["mean_test_score"])
+    part = "" if search.n_configurations_ == total else f" of {total:,}"
     click.echo(
-        f"Search: {search.n_configurations_:,} configurations by {search.n_splits_}-fold "
+        f"Search: {search.n_configurations_:,}{part} configurations by {search.n_splits_}-fold "
         f"cross-validation in {time.perf_counter() - start:.1f} s."
     )
     return search

@@ -6,6 +6,7 @@ Thin: options in, sentences out. Tables are read in `_read_table`, encoded in `_
 
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -143,9 +144,11 @@ def fit(data, out, folds, quick, **options):
     if not quick:
         _steps.judged_lines(X, y, encoding, options, folds, budget and budget / 2 / folds)
     _steps.summary(model, search.best_params_)
-    click.echo(f"\nThe model is in {out}. Next:")
-    click.echo(f"  locallinear explain {out} {data}    why each prediction is what it is")
-    click.echo(f"  locallinear predict {out} NEW.csv   predictions for new rows")
+    model_file, table_file = quote(str(out)), quote(str(data))
+    click.echo(f"\nThe model is in {out}. To see why each prediction is what it is:")
+    click.echo(f"  locallinear explain {model_file} {table_file}")
+    click.echo("To predict new rows:")
+    click.echo(f"  locallinear predict {model_file} NEW.csv")
 
 
 @main.command(short_help="Predict the rows of a table.")
