@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
+from locallinear import _files
 from locallinear.datasets import _cache, _download, _sources
 from test_datasets import ORIGINAL, TIDY, TINY, zipped
 
@@ -226,9 +227,9 @@ def test_failure_while_writing_leaves_nothing_behind(monkeypatch, tmp_path):
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_cache.os, "replace", full)
+    monkeypatch.setattr(_files.os, "replace", full)
     with pytest.raises(OSError, match="No space left"):
-        _cache.write_whole(tmp_path / "tiny.csv", TIDY)
+        _files.write_whole(tmp_path / "tiny.csv", TIDY)
     assert list(tmp_path.iterdir()) == []
 
 

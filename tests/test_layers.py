@@ -16,7 +16,8 @@ PACKAGE = "locallinear"
 # are not named here are held by the rules on cycles and kernels alone.
 STOREYS = [
     {"kernels"},
-    {"_chunks", "_explanation", "_progress", "_samples", "_scaling", "_threads", "_validation"},
+    {"_chunks", "_files", "_progress", "_read_table", "_samples", "_scaling", "_threads"},
+    {"_encoding", "_explanation", "_tables", "_validation"},
     {"_structures", "_network_graph", "io"},
     {"_neighborhoods"},
     {"_anchors"},
@@ -25,7 +26,8 @@ STOREYS = [
     {"_estimators", "_network_lasso", "_search"},
     {"_grids", "_search_display", "explain", "datasets"},
     {"_cv", "tune"},
-    {"paper", "cli"},
+    {"_tabular"},
+    {"paper", "cli", "_comparison", "_demo", "_outputs", "_steps", "_summary", "_watching"},
 ]
 
 

@@ -5,6 +5,7 @@ from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
 from ._search_display import SearchDisplay
+from ._tabular import TableModel
 from .io import load
 
 __version__ = "0.1.0"
@@ -18,5 +19,6 @@ __all__ = [
     "LocalizedLassoRegressor",
     "NetworkLassoRegressor",
     "SearchDisplay",
+    "TableModel",
     "load",
 ]

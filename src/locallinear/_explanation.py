@@ -1,7 +1,9 @@
 """Why a prediction is what it is: its exact linear model and where that came from."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,10 @@ class LocalExplanation:
         How much each feature, in standard deviations, counts in deciding who is near; they sum
         to one. None where all count alike.
     feature_names, target_names : lists of str
+    X : array (q, d) or None
+        The queries.
+    model : estimator or None
+        The model that was asked, for pictures and reports that say where the queries stand.
     """
 
     prediction: Array
@@ -57,6 +63,8 @@ class LocalExplanation:
     feature_weights: Array | None
     feature_names: list[str] = field(repr=False)
     target_names: list[str] = field(repr=False)
+    X: Array | None = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)
 
     def to_frame(self) -> "pandas.DataFrame":
         """One line a query, target and feature: coefficient and contribution.
@@ -81,3 +89,36 @@ class LocalExplanation:
             },
             index=index,
         )
+
+    def plot(self, row: int = 0, target: int = 0, ax=None, **options):
+        """Draw one prediction's contributions and the neighbours that made it.
+
+        Parameters
+        ----------
+        row, target : int
+            Which query, and which target or class.
+        ax : matplotlib Axes, optional
+        options : as for `locallinear.explain.ContributionDisplay.plot`
+
+        Returns
+        -------
+        locallinear.explain.ContributionDisplay
+        """
+        display = _upstairs("contributions").ContributionDisplay
+        return display.from_explanation(self, row=row, target=target).plot(ax=ax, **options)
+
+    def to_html(self, path: str | Path, **options) -> None:
+        """Write the report on the model and these queries: one file that needs no network.
+
+        Parameters
+        ----------
+        path : str or Path
+        options : as for `locallinear.explain.report_data`
+        """
+        report = _upstairs("report")
+        report.write_report(path, report.data_of_explanation(self, **options))
+
+
+def _upstairs(name: str):
+    """A module of `explain`, which builds on this one: found when a picture is asked for."""
+    return import_module(f".explain.{name}", __package__)

@@ -162,7 +162,9 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
     smallest = np.empty((q, 0))
     hits, columns, values = [], [], []
     for start, block in blocks:
-        squares = (query @ block.T).reshape(q, blocks.group, -1)
+        # The product's own padding may meet the infinities of ours: no result depends on that.
+        with np.errstate(invalid="ignore"):
+            squares = (query @ block.T).reshape(q, blocks.group, -1)
         minima = squares.min(axis=1)
         smallest = np.concatenate([smallest, minima], axis=1)
         if smallest.shape[1] < n_neighbors:

@@ -11,13 +11,14 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._files import whole_file
 
 FORMAT = "locallinear model"
 VERSION = 1
@@ -38,33 +39,17 @@ def save(estimator, path: str | Path) -> None:
         Where; a file that is there is replaced.
     """
     arrays: dict[str, NDArray] = {}
-    page = {
-        "format": FORMAT,
-        "version": VERSION,
-        "class": type(estimator).__name__,
-        "parameters": _encode(estimator.get_params(deep=False), "parameter", arrays),
-        "state": _encode(estimator._get_state(), "state", arrays),
-    }
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w+b") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                archive.comment = b"0" * DIGEST_SIZE
-                archive.writestr("model.json", json.dumps(page))
-                for name, array in arrays.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, array, allow_pickle=False)
-            digest = _digest(file)
-            file.seek(-DIGEST_SIZE, os.SEEK_END)
-            file.write(digest)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    page = {"format": FORMAT, "version": VERSION, **_describe(estimator, "", arrays)}
+    with whole_file(path) as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.comment = b"0" * DIGEST_SIZE
+            archive.writestr("model.json", json.dumps(page))
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+        digest = _digest(file)
+        file.seek(-DIGEST_SIZE, os.SEEK_END)
+        file.write(digest)
 
 
 def load(path: str | Path):
@@ -91,9 +76,7 @@ def load(path: str | Path):
     with open(path, "rb") as file:
         try:
             page, arrays = _read(file, path)
-            estimator = _estimator_class(page["class"])(**_decode(page["parameters"], arrays))
-            estimator._validate_params()
-            estimator._set_state(_decode(page["state"], arrays))
+            estimator = _revive(page, arrays)
         except ModelFileError:
             raise
         except Exception as error:  # bytes that save never wrote can fail in any way
@@ -150,6 +133,23 @@ def _read_array(data: bytes) -> NDArray:
     return flat.reshape(shape, order="F" if fortran else "C").copy()
 
 
+def _describe(estimator, name: str, arrays: dict[str, NDArray]) -> dict[str, Any]:
+    """What a page says of an estimator; `name` tells its arrays from those of others."""
+    return {
+        "class": type(estimator).__name__,
+        "parameters": _encode(estimator.get_params(deep=False), f"{name}parameter", arrays),
+        "state": _encode(estimator._get_state(), f"{name}state", arrays),
+    }
+
+
+def _revive(page: dict[str, Any], arrays: dict[str, NDArray]):
+    """The estimator that `_describe` described."""
+    estimator = _estimator_class(page["class"])(**_decode(page["parameters"], arrays))
+    estimator._validate_params()
+    estimator._set_state(_decode(page["state"], arrays))
+    return estimator
+
+
 def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
     """JSON for a value; its arrays go into `arrays` under names that the JSON refers to."""
     if isinstance(value, np.generic):
@@ -160,6 +160,8 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
         return {"dict": {str(k): _encode(v, f"{name}-{k}", arrays) for k, v in value.items()}}
     if isinstance(value, list | tuple):
         return {"list": [_encode(v, f"{name}-{i}", arrays) for i, v in enumerate(value)]}
+    if hasattr(value, "_get_state"):
+        return {"estimator": _describe(value, f"{name}-", arrays)}
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         return {"objects": [_encode(v, name, arrays) for v in value.tolist()]}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUSMm":
@@ -181,6 +183,8 @@ def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
         return [_decode(v, arrays) for v in content]
     if kind == "objects":
         return np.array([_decode(v, arrays) for v in content], dtype=object)
+    if kind == "estimator":
+        return _revive(content, arrays)
     return arrays[content]
 
 
@@ -201,9 +205,3 @@ def _estimator_class(name: str):
     if name not in locallinear.__all__ or not hasattr(getattr(locallinear, name), "_set_state"):
         raise ValueError(f"it holds a {name!r}, which this version does not know")
     return getattr(locallinear, name)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

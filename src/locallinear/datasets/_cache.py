@@ -2,12 +2,12 @@
 
 import csv
 import os
-import secrets
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._files import write_whole
 from ._convert import tidy_csv
 from ._download import DownloadError, download_member, read_member
 from ._sources import Source
@@ -50,20 +50,6 @@ def tidy_file(source: Source, folder: Path, download_if_missing: bool) -> Path:
             "data_home, or set LOCALLINEAR_DATA, that can be written to."
         ) from error
     return path
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is whole or absent, whoever else writes it and whenever this is killed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def read_tidy(source: Source, path: Path) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..datasets._cache import write_whole
+from .._files import write_whole
 from .live import LiveView
 from .models import MODELS
 from .protocol import DATASETS, N_RUNS, TUNERS, Run, plan

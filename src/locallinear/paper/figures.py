@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.path import Path as MarkerPath
 
+from .._files import write_whole
 from ..datasets import load_moons, load_step
-from ..datasets._cache import write_whole
 from ..datasets._synthetic import STEP_RANGE, step_function
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.

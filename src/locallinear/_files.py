@@ -1,0 +1,52 @@
+"""Files that are whole or absent, whoever else writes them and whenever the writer is killed."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A binary file to write and read, which takes the place of `path` once the block is done.
+
+    It is written beside its final place, so that moving it there is one step for the system.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "note.txt"
+    >>> with whole_file(path) as file:
+    ...     _ = file.write(b"complete")
+    >>> path.read_text()
+    'complete'
+    """
+    path = Path(path)
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(part, 0o666 & ~_umask())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
+
+
+def write_whole(path: str | Path, content: bytes) -> None:
+    """Write bytes as a file that is whole or absent; folders on the way are made."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

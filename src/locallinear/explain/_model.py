@@ -1,0 +1,73 @@
+"""What pictures and reports ask of a fitted model beside its predictions."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._fall import FALL
+
+Array = NDArray[np.float64]
+
+
+def fall_of(estimator) -> FALL:
+    """The fitted FALL in an estimator: itself, or the best of a search."""
+    model = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(model, FALL):
+        raise TypeError(
+            "expected a fitted FALLRegressor, FALLClassifier or a search over them, but got "
+            f"{type(estimator).__name__}; of a pipeline, pass the last step and transformed rows"
+        )
+    check_is_fitted(model)
+    return model
+
+
+def stored_samples(model: FALL) -> tuple[Array, Array]:
+    """The samples that a model keeps, in units: inputs (n, d) and numeric targets (n, m)."""
+    places = model._samples.places()
+    nothing = np.empty((0, len(model._target_names)))
+    Y = model._targets(places, np.array([len(model._samples["Z"])]), nothing)
+    return model._space.inverse(model._samples["Z"][places]), Y
+
+
+def center(model: FALL) -> Array:
+    """What the coefficients multiply at the average sample, (d,): where pictures start from."""
+    X, _ = stored_samples(model)
+    return model._space.regressors(X.mean(axis=0, keepdims=True))[0]
+
+
+def spread(model: FALL) -> Array:
+    """Standard deviations of what the coefficients multiply, (d,): a usual step of a feature."""
+    X, _ = stored_samples(model)
+    return model._space.regressors(X).std(axis=0)
+
+
+def main_regimes(neighbor_labels: NDArray, neighbor_weights: Array) -> NDArray[np.intp]:
+    """The anchor with the most weight among each query's neighbours, (q,)."""
+    labels, inverse = np.unique(neighbor_labels, return_inverse=True)
+    inverse = inverse.reshape(neighbor_labels.shape)
+    totals = np.zeros((len(neighbor_labels), len(labels)))
+    np.add.at(totals, (np.arange(len(totals))[:, None], inverse), neighbor_weights)
+    return labels[totals.argmax(axis=1)]
+
+
+def take_rows(X, rows: NDArray[np.intp]):
+    """Rows of an array, a list or a frame, as the same kind of thing."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "columns") else np.asarray(X)[rows]
+
+
+def check_row(row: int, n: int) -> int:
+    """The number of a row, counted from the end where negative."""
+    if not -n <= row < n:
+        raise ValueError(f"row must be below {n}, the number of rows, but is {row}")
+    return row % n
+
+
+def check_target(target: int, names: list[str]) -> int:
+    """The number of a target or class, counted from the end where negative."""
+    if not -len(names) <= target < len(names):
+        raise ValueError(
+            f"target must be below {len(names)}, as the targets are {names}, but is {target}"
+        )
+    return target % len(names)

@@ -1,0 +1,59 @@
+"""Names, numbers and equations as people read them."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def shorten(name: object, length: int = 28) -> str:
+    """A name on one line, without its middle where it is long: both ends tell names apart."""
+    text = " ".join(str(name).split())
+    if len(text) <= length:
+        return text
+    head = (length - 1) * 2 // 3
+    return f"{text[:head]}…{text[head + 1 - length :]}"
+
+
+def plain(name: object, length: int = 28) -> str:
+    """A shortened name that matplotlib draws as it is, dollar signs too."""
+    return shorten(name, length).replace("$", r"\$")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number to so many digits, with a true minus."""
+    if not np.isfinite(value):
+        return "–"
+    size = abs(value)
+    text = f"{value:,.0f}" if 10**digits <= size < 1e7 else f"{value:.{digits}g}"
+    return text.replace("-", "−")
+
+
+def largest(sizes: ArrayLike, limit: int) -> tuple[list[int], list[int]]:
+    """The places of the largest sizes, largest first, and the places of the rest.
+
+    A rest of one is no rest: then all are named.
+    """
+    order = np.argsort(-np.abs(np.asarray(sizes)), kind="stable").tolist()
+    return (order, []) if len(order) <= limit + 1 else (order[:limit], order[limit:])
+
+
+def largest_terms(model: Array, spread: Array, limit: int) -> tuple[list[int], int]:
+    """Places of the terms of a linear model (d + 1,) that matter, and how many more there are.
+
+    What matters is a coefficient times its feature's spread; terms that are zero do not count.
+    """
+    named, rest = largest(model[:-1] * spread, limit)
+    return [j for j in named if model[j] != 0], int(np.count_nonzero(model[rest]))
+
+
+def equation(
+    names: list[str], model: Array, spread: Array, target: str, limit: int = 4, length: int = 28
+) -> str:
+    """A linear model (d + 1,; intercept last) as a line of text, the terms that matter first."""
+    named, n_smaller = largest_terms(model, spread, limit)
+    text = f"{shorten(target, length)} = {number(model[-1])}"
+    for j in named:
+        sign = "+" if model[j] > 0 else "−"
+        text += f" {sign} {number(abs(model[j]))} · {shorten(names[j], length)}"
+    return text + (f" + {n_smaller} smaller terms" if n_smaller else "")

@@ -1,0 +1,237 @@
+"""One prediction as a waterfall of contributions, beside the neighbours that made it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._explanation import LocalExplanation
+from ._model import center, check_row, check_target, fall_of, stored_samples, take_rows
+from ._text import largest, number, plain
+
+Array = NDArray[np.float64]
+
+UP, DOWN, TOTAL, NEAR = "#c2410c", "#1d4ed8", "#475569", "#0f766e"
+
+
+@dataclass(eq=False)
+class ContributionDisplay:
+    """One prediction's contributions.
+
+    Attributes
+    ----------
+    contributions : array (d,)
+        What each feature adds; with `intercept` they add up to `prediction`.
+    intercept, prediction : float
+    coef : array (d,)
+    values : array (d,) or None
+        The feature values of the row.
+    center : array (d,) or None
+        What the coefficients multiply at the average sample.
+    neighbors, neighbor_weights, neighbor_labels : arrays (K,)
+        The samples behind the prediction, nearest first, and their regimes.
+    neighbor_targets : array (K,) or None
+    feature_names : list of str
+    target_name : str
+    ax_, figure_, bars_, neighbor_ax_
+        What `plot` drew on and drew.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLRegressor
+    >>> from locallinear.explain import ContributionDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = FALLRegressor(random_state=0).fit(X, y)
+    >>> shown = ContributionDisplay.from_estimator(model, X + 0.001, row=3)
+    >>> bool(abs(shown.contributions.sum() + shown.intercept - shown.prediction) < 1e-9)
+    True
+    """
+
+    contributions: Array
+    intercept: float
+    prediction: float
+    coef: Array
+    neighbors: NDArray[np.intp]
+    neighbor_weights: Array
+    neighbor_labels: NDArray[np.intp]
+    feature_names: list[str]
+    target_name: str
+    values: Array | None = None
+    center: Array | None = None
+    neighbor_targets: Array | None = None
+    ax_: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def from_explanation(cls, explanation: LocalExplanation, *, row: int = 0, target: int = 0):
+        """The Display of one row and target of an explanation."""
+        q = len(explanation.contributions)
+        row = check_row(row, q)
+        target = check_target(target, explanation.target_names)
+        neighbors, model = explanation.neighbors[row], explanation.model
+        known = model is not None and hasattr(model, "_samples")
+        return cls(
+            contributions=explanation.contributions[row, :, target],
+            intercept=float(explanation.intercept[row, target]),
+            prediction=float(explanation.prediction.reshape(q, -1)[row, target]),
+            coef=explanation.coef[row, :, target],
+            neighbors=neighbors,
+            neighbor_weights=explanation.neighbor_weights[row],
+            neighbor_labels=explanation.neighbor_labels[row],
+            feature_names=[str(name) for name in explanation.feature_names],
+            target_name=explanation.target_names[target],
+            values=None if explanation.X is None else explanation.X[row],
+            center=center(model) if known else None,
+            neighbor_targets=stored_samples(model)[1][neighbors, target] if known else None,
+        )
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, row: int = 0, target: int = 0):
+        """The Display of one row of X.
+
+        Parameters
+        ----------
+        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        X : array-like (q, d)
+        row, target : int
+            Which row, and which target or class.
+        """
+        here = take_rows(X, np.array([check_row(row, len(X))]))
+        return cls.from_explanation(fall_of(estimator).explain(here), target=target)
+
+    def plot(self, ax=None, *, max_features: int = 10, max_neighbors: int = 8, reference="mean"):
+        """Draw the contributions, and the neighbours on the right.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        max_features : int, default=10
+            The largest contributions have a bar each, the others one together.
+        max_neighbors : int, default=8
+            Of so many neighbours the weights are drawn; 0 for none.
+        reference : {"mean", "zero"}, default="mean"
+            Where the waterfall starts: at the row's model for the average sample, so that bars
+            say how the row differs from it, or at the intercept. Both end at the prediction.
+
+        Returns
+        -------
+        self
+        """
+        if reference not in ("mean", "zero"):
+            raise ValueError(f"reference must be 'mean' or 'zero', but is {reference!r}")
+        if ax is None:
+            from matplotlib import pyplot
+
+            n_bars = min(max_features, len(self.contributions)) + 3
+            _, ax = pyplot.subplots(figsize=(9.5, 1.2 + 0.36 * n_bars), layout="tight")
+        self.ax_, self.figure_ = ax, ax.figure
+        self._draw_bars(ax, max_features, reference)
+        self.neighbor_ax_ = self._draw_neighbors(ax, max_neighbors) if max_neighbors else None
+        return self
+
+    def waterfall(self, max_features: int = 10, reference: str = "mean") -> list[tuple]:
+        """What `plot` draws: (label, start, step) of each bar, totals first and last.
+
+        Each step starts where the one before ends, and the last line is the prediction.
+        """
+        start, parts, first = self.intercept, self.contributions, "intercept"
+        if reference == "mean" and self.center is not None:
+            at_center = self.coef * self.center
+            start, parts = start + at_center.sum(), parts - at_center
+            first = "at the average sample"
+        named, rest = largest(parts, max_features)
+        steps = [(self._label(j), float(parts[j])) for j in named]
+        if rest:
+            steps.append((f"{len(rest)} other features", float(parts[rest].sum())))
+        lines, at = [(first, 0.0, float(start))], float(start)
+        for label, step in steps:
+            lines.append((label, at, step))
+            at += step
+        return [*lines, ("prediction", 0.0, self.prediction)]
+
+    def _label(self, j: int) -> str:
+        name = plain(self.feature_names[j])
+        return name if self.values is None else f"{name} = {number(self.values[j])}"
+
+    def _draw_bars(self, ax, max_features: int, reference: str) -> None:
+        lines = self.waterfall(max_features, reference)
+        places = np.arange(len(lines))[::-1]
+        first, last = lines[0][2], self.prediction
+        steps = lines[1:-1]
+        self.bars_ = ax.barh(
+            places[1:-1],
+            [step for _, _, step in steps],
+            left=[start for _, start, _ in steps],
+            height=0.62,
+            color=[UP if step >= 0 else DOWN for _, _, step in steps],
+        )
+        ax.plot([first, last], [places[0], 0], "D", color=TOTAL, markersize=8, linestyle="none")
+        at = first
+        for place, (_, start, step) in zip(places[1:], [*steps, (None, last, 0.0)], strict=True):
+            ax.plot([at, at], [place + 1, place], color=TOTAL, linewidth=0.8, zorder=0)
+            at = start + step
+        for place, (_, start, step) in zip(places[1:-1], steps, strict=True):
+            text = ("+" if step > 0 else "") + number(step)
+            side, gap = ("left", 4) if step >= 0 else ("right", -4)
+            ax.annotate(
+                text,
+                (start + step, place),
+                (gap, 0),
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=9,
+            )
+        for place, value in ((places[0], first), (0, last)):
+            ax.annotate(
+                number(value, 4),
+                (value, place),
+                (9, 0),
+                textcoords="offset points",
+                va="center",
+                weight="bold",
+            )
+        ax.set_yticks(places, [label for label, _, _ in lines])
+        ends = np.array([first, last, *(start + step for _, start, step in steps)])
+        room = 0.22 * (np.ptp(ends) or abs(first) or 1.0)
+        ax.set_xlim(ends.min() - room, ends.max() + room)
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.set_xlabel(plain(self.target_name, 60))
+        ax.set_title(f"{plain(self.target_name, 40)}: {number(self.prediction, 4)}", loc="left")
+
+    def _draw_neighbors(self, ax, max_neighbors: int):
+        from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+        near = make_axes_locatable(ax).append_axes("right", size="28%", pad=1.5)
+        shown = slice(0, max_neighbors)
+        weights = self.neighbor_weights[shown]
+        places = np.arange(len(weights))[::-1]
+        near.barh(places, weights, color=NEAR, height=0.55)
+        labels = [f"sample {i}" for i in self.neighbors[shown]]
+        if self.neighbor_targets is not None:
+            labels = [
+                f"{label}: {number(y)}"
+                for label, y in zip(labels, self.neighbor_targets[shown], strict=True)
+            ]
+        near.set_yticks(places, labels, fontsize=9)
+        for place, weight, label in zip(places, weights, self.neighbor_labels[shown], strict=True):
+            near.annotate(
+                f"regime {label}",
+                (weight, place),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                color=TOTAL,
+            )
+        n_left = len(self.neighbor_weights) - len(weights)
+        rest = f" ({n_left} more not shown)" if n_left else ""
+        near.set_title(f"made by{rest}", loc="left", fontsize=10)
+        near.set_xlabel("weight")
+        near.set_xlim(0, max(float(weights.max()) * 1.5, 1e-12))
+        near.set_ylim(min(-0.6, len(weights) - 1 - 8), len(weights) - 0.4)
+        near.tick_params(axis="y", length=0)
+        near.spines[["top", "right", "left"]].set_visible(False)
+        return near

@@ -1,0 +1,68 @@
+"""Predicted against true."""
+
+import numpy as np
+from sklearn.metrics import PredictionErrorDisplay
+
+from ._model import check_target, fall_of
+from ._text import plain
+
+
+class PredictionDisplay(PredictionErrorDisplay):
+    """Predicted against true: scikit-learn's picture, for one of several targets or a class.
+
+    For a classifier the prediction is the probability of the class, and the truth 1 or 0.
+
+    Parameters
+    ----------
+    y_true, y_pred : arrays (q,)
+    target_name : str, default="y"
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLRegressor
+    >>> from locallinear.explain import PredictionDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = FALLRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> PredictionDisplay.from_estimator(model, X[300:], y[300:]).y_pred.shape
+    (142,)
+    """
+
+    def __init__(self, *, y_true, y_pred, target_name="y"):
+        super().__init__(y_true=y_true, y_pred=y_pred)
+        self.target_name = target_name
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, target: int = 0):
+        """The Display of a fitted model's predictions.
+
+        Parameters
+        ----------
+        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        X : array-like (q, d)
+        y : array-like (q,) or (q, m)
+        target : int, default=0
+            Which target or class.
+        """
+        model = fall_of(estimator)
+        target = check_target(target, model._target_names)
+        name = model._target_names[target]
+        truth = np.asarray(y)
+        if hasattr(model, "classes_"):
+            true = (truth == model.classes_[target]).astype(np.float64)
+            return cls(y_true=true, y_pred=model.predict_proba(X)[:, target], target_name=name)
+        predicted = model.predict(X).reshape(len(truth), -1)[:, target]
+        true = truth.reshape(len(truth), -1)[:, target]
+        return cls(y_true=true, y_pred=predicted, target_name=name)
+
+    def plot(self, ax=None, *, kind="actual_vs_predicted", scatter_kwargs=None, line_kwargs=None):
+        """Draw; parameters are those of scikit-learn's PredictionErrorDisplay.
+
+        Returns
+        -------
+        self
+        """
+        style = {"color": "#0f766e", "alpha": 0.6, "s": 16} | (scatter_kwargs or {})
+        super().plot(ax, kind=kind, scatter_kwargs=style, line_kwargs=line_kwargs)
+        self.ax_.set_title(plain(self.target_name, 60), loc="left")
+        return self

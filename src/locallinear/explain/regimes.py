@@ -1,0 +1,166 @@
+"""The regimes as a picture: how large, by which equation, and where they live."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._model import check_target, fall_of
+from ._regimes import regimes_of
+from ._text import equation, largest, plain
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class RegimeDisplay:
+    """The r regimes that have samples, largest first.
+
+    Attributes
+    ----------
+    labels, sizes : arrays (r,)
+        Their anchors, as in `labels_`, and how many samples follow each.
+    models : array (r, d + 1)
+        Their linear models for the target, intercept last.
+    equations : list of str
+        The same as text, the terms that matter most first.
+    offsets : array (r, d)
+        How far a regime's mean is from that of all samples, in standard deviations.
+    feature_names : list of str
+    target_name : str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLRegressor
+    >>> from locallinear.explain import RegimeDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = FALLRegressor(n_anchors=5, random_state=0).fit(X, y)
+    >>> int(RegimeDisplay.from_estimator(model).sizes.sum())
+    442
+    """
+
+    labels: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+    models: Array
+    equations: list[str]
+    offsets: Array
+    feature_names: list[str]
+    target_name: str
+    ax_: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def from_estimator(cls, estimator, *, target: int = 0):
+        """The Display of a fitted model's regimes.
+
+        Parameters
+        ----------
+        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        target : int, default=0
+            Which target or class the equations are of.
+        """
+        model = fall_of(estimator)
+        target = check_target(target, model._target_names)
+        found = regimes_of(model)
+        names = [str(name) for name in model._feature_names()]
+        word = model._target_names[target]
+        models = found.models[:, :, target]
+        return cls(
+            labels=found.labels,
+            sizes=found.sizes,
+            models=models,
+            equations=[equation(names, line, found.spread, word, 3, 16) for line in models],
+            offsets=found.offsets,
+            feature_names=names,
+            target_name=word,
+        )
+
+    def plot(self, ax=None, *, max_regimes: int = 8, max_features: int = 6):
+        """Draw sizes with equations, and the features that set the regimes apart on the right.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        max_regimes, max_features : int
+            How many are drawn: the largest regimes, and the features that differ most among them.
+
+        Returns
+        -------
+        self
+        """
+        n = min(max_regimes, len(self.sizes))
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=(11, 2.0 + 0.62 * n), layout="tight")
+        self.ax_, self.figure_ = ax, ax.figure
+        places = np.arange(n)[::-1]
+        ax.barh(places - 0.16, self.sizes[:n], height=0.3, color="#0f766e")
+        for place, size, text in zip(places, self.sizes, self.equations, strict=False):
+            ax.annotate(
+                text.replace("$", r"\$"),
+                (0, place + 0.06),
+                (2, 2),
+                textcoords="offset points",
+                fontsize=8.5,
+                va="bottom",
+                annotation_clip=False,
+            )
+            ax.annotate(
+                f"{size:,}",
+                (size, place - 0.16),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+            )
+        ax.set_yticks(places, [f"regime {label}" for label in self.labels[:n]])
+        ax.set_ylim(-0.5, n - 0.4)
+        ax.set_xlim(0, self.sizes[0] * 1.15)
+        ax.set_xlabel("samples")
+        rest = len(self.sizes) - n
+        left = f"; {rest} smaller ones with {self.sizes[n:].sum():,} samples" if rest else ""
+        ax.set_title(f"{len(self.sizes)} regimes of {plain(self.target_name)}{left}", loc="left")
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+        self.map_ax_ = self._draw_map(ax, n, max_features)
+        return self
+
+    def _draw_map(self, ax, n: int, max_features: int):
+        """Where the regimes live: their means, in standard deviations from the overall ones."""
+        from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+        shown = largest(np.abs(self.offsets[:n]).max(axis=0), max_features)[0][:max_features]
+        where = make_axes_locatable(ax).append_axes("right", size="42%", pad=0.35)
+        where.imshow(
+            self.offsets[:n, shown],
+            cmap="RdBu_r",
+            vmin=-2,
+            vmax=2,
+            aspect="auto",
+        )
+        for i in range(n):
+            for place, j in enumerate(shown):
+                value = self.offsets[i, j]
+                where.text(
+                    place,
+                    i,
+                    f"{value:+.1f}".replace("-", "−"),
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color="white" if abs(value) > 1.2 else "#1c2430",
+                )
+        where.set_yticks([])
+        where.set_xticks(
+            range(len(shown)),
+            [plain(self.feature_names[j], 20) for j in shown],
+            rotation=35,
+            ha="right",
+            rotation_mode="anchor",
+            fontsize=9,
+        )
+        where.set_title("mean, in standard deviations", loc="left", fontsize=10)
+        where.spines[:].set_visible(False)
+        return where

@@ -1,0 +1,380 @@
+"""The report in a real browser, opened from disk with the network off."""
+
+import os
+import re
+import shutil
+
+import numpy as np
+import pandas
+import pytest
+
+from locallinear import FALLClassifier, FALLRegressor
+from locallinear.explain import report_data, write_report
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("there is no chromium on this machine", allow_module_level=True)
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NAMES = ["<script>alert(1)</script>", '"quo\'ted" & <b>more</b>', "שלום עולם", "long name " * 30]
+NAMES += ["cost $x^2$", *(f"feature {j}" for j in range(9))]
+PANELS = ["#row-name", "#row-prediction", "#chart-row", "#parts-table", "#neighbor-table"]
+PANELS += ["#sliders", "#whatif-prediction", "#parts-text"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Three reports: two hostile targets of fourteen features, ranks, and classes."""
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame(rng.normal(size=(200, len(NAMES))), columns=NAMES)
+    Q = X.iloc[:40] + 0.05
+    Y = pandas.DataFrame(
+        {"</script><img src=x onerror=alert(2)>": X[NAMES[0]] * 3, "ציר": X[NAMES[2]]}
+    )
+    folder = tmp_path_factory.mktemp("reports")
+    rows = [f"<i>mix</i> {i}" for i in range(40)]
+    found = {}
+    for name, scaling in (("units", "standard"), ("ranks", "quantile")):
+        model = FALLRegressor(n_anchors=12, scaling=scaling, random_state=0).fit(X, Y)
+        data = report_data(model, X, Y, Xq=Q, row_names=rows, title="<b>Title</b>")
+        found[name] = folder / f"{name}.html", data
+    labels = np.array(["low", "<b>high</b>"])[(Y.iloc[:, 0] > 0).astype(int)]
+    classifier = FALLClassifier(n_anchors=6, random_state=0).fit(X, labels)
+    found["classes"] = folder / "classes.html", report_data(classifier, X, labels, Xq=Q)
+    for path, data in found.values():
+        write_report(path, data)
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(browser, reports):
+    """Each report's page, opened once with the network off, and what it complained of."""
+    context = browser.new_context(offline=True)
+    found = {}
+
+    def page_of(name):
+        if name not in found:
+            page, complaints = context.new_page(), []
+            page.on("console", lambda message: complaints.append(message.text))
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+            page.on("request", lambda request: _only_local(request.url, complaints))
+            page.goto(reports[name][0].as_uri())
+            page.wait_for_selector("html[data-ready=yes]", timeout=30_000)
+            found[name] = page, complaints
+        return found[name]
+
+    yield page_of
+    context.close()
+
+
+@pytest.fixture
+def opened(pages, reports):
+    """A page as it was when opened; at the end there was no error, dialog or request elsewhere."""
+    heard = []
+
+    def open_report(name="units", width=1200, scheme="light"):
+        page, complaints = pages(name)
+        heard.append(complaints)
+        page.bring_to_front()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, media="screen")
+        page.evaluate(
+            "document.querySelectorAll('button[aria-expanded=true]').forEach((b) => b.click())"
+        )
+        page.fill("#search", "")
+        page.select_option("#target", "0")
+        page.select_option("#row", "0")
+        page.select_option("#reference", "mean")
+        page.evaluate("document.activeElement.blur()")
+        return page, reports[name][1]
+
+    yield open_report
+    assert not any(heard)
+
+
+def _only_local(url, complaints):
+    if not url.startswith(("file:", "data:", "blob:")):
+        complaints.append(url)
+
+
+def panels(page):
+    return {panel: page.locator(panel).inner_html() for panel in PANELS}
+
+
+def shown_prediction(page):
+    return float(page.locator("#whatif-prediction").get_attribute("data-value"))
+
+
+@pytest.mark.parametrize("name", ["units", "ranks", "classes"])
+def test_it_opens_from_disk_with_every_section_in_order(opened, name):
+    page, _ = opened(name)
+    heads = page.locator("h2").all_inner_texts()
+    starts = ["How good", "What regimes", "What drives", "Why this row"]
+    assert [head[: len(start)] for head, start in zip(heads, starts, strict=True)] == starts
+    for chart in ["#chart-fit", "#chart-drivers", "#chart-effect", "#chart-row"]:
+        assert page.locator(f"{chart} svg.main-svg").count() > 0
+
+
+def test_hostile_names_look_as_they_are(opened):
+    page, data = opened()
+    assert page.locator("h1").inner_text() == "<b>Title</b>"
+    assert page.locator("#row-name").inner_text() == "<i>mix</i> 0"
+    options = page.locator("#target option").all_inner_texts()
+    assert options == data["targets"]
+    drawn = page.locator("#chart-drivers").text_content()
+    assert "<script>alert(1)</script>" in drawn
+    assert page.locator("main img, main script, main i:not(.near i)").count() == 0
+
+
+def test_choosing_a_row_changes_every_panel(opened):
+    page, data = opened()
+    before = panels(page)
+    page.select_option("#row", "7")
+    after = panels(page)
+    assert [panel for panel in PANELS if before[panel] == after[panel]] == []
+    assert shown_prediction(page) == pytest.approx(data["rows"]["prediction"][7][0])
+
+
+def test_searching_selects_the_row_that_matches(opened):
+    page, data = opened()
+    before = panels(page)
+    page.fill("#search", "mix</i> 23")
+    assert page.locator("#row-name").inner_text() == "<i>mix</i> 23"
+    assert page.locator("#matches").inner_text() == "1 match"
+    after = panels(page)
+    assert [panel for panel in PANELS if before[panel] == after[panel]] == []
+    assert shown_prediction(page) == pytest.approx(data["rows"]["prediction"][23][0])
+    page.fill("#search", "there is no such row")
+    assert page.locator("#matches").inner_text() == "0 matches"
+    page.fill("#search", "")
+    page.click("#next")
+    assert page.locator("#row-name").inner_text() == "<i>mix</i> 24"
+    page.click("#previous")
+    assert page.locator("#row-name").inner_text() == "<i>mix</i> 23"
+
+
+def test_clicking_a_point_explains_its_row(opened):
+    page, data = opened()
+    values = page.locator("#feature").input_value()
+    highest = max(range(40), key=lambda i: data["rows"]["coef"][i][0][int(values)])
+    trace, place = page.evaluate(
+        """(row) => { const traces = document.getElementById("chart-effect").data;
+           const at = traces.findIndex((t) => t.customdata?.includes(row));
+           return [at, traces[at].customdata.indexOf(row)]; }""",
+        highest,
+    )
+    traces = page.locator("#chart-effect .scatterlayer .trace")
+    point = traces.nth(trace).locator("path.point").nth(place)
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2 - 2, box["y"] + box["height"] / 2)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.up()
+    assert page.locator("#row-name").inner_text() == data["rows"]["names"][highest]
+
+
+@pytest.mark.parametrize("name", ["units", "ranks", "classes"])
+def test_a_slider_moves_the_prediction_by_coefficient_times_step(opened, name):
+    page, data = opened(name)
+    target = 1
+    page.select_option("#target", str(target))
+    page.select_option("#row", "5")
+    start = shown_prediction(page)
+    assert start == pytest.approx(data["rows"]["prediction"][5][target])
+    slider = page.locator("#sliders input").first
+    j = int(slider.get_attribute("data-feature"))
+    step = float(slider.get_attribute("step"))
+    coef = data["rows"]["coef"][5][target][j]
+    slider.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert shown_prediction(page) - start == pytest.approx(3 * step * coef, rel=1e-6)
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    assert shown_prediction(page) - start == pytest.approx(-2 * step * coef, rel=1e-6)
+    page.keyboard.press("End")
+    assert "Beyond the row and its neighbours" in page.locator("#whatif-far").inner_text()
+    page.click("#reset")
+    assert shown_prediction(page) == pytest.approx(start)
+    assert page.locator("#whatif-far").inner_text() == ""
+
+
+def test_probabilities_follow_the_sliders(opened):
+    page, data = opened("classes")
+    share = data["rows"]["probability"][0][0]
+    text = page.locator("#whatif-prediction").inner_text()
+    shown = re.search(r"probability ([\d.]+)%", text)
+    assert float(shown.group(1)) / 100 == pytest.approx(share, abs=0.001)
+
+
+def test_waterfall_ends_at_the_prediction_from_either_start(opened):
+    page, data = opened()
+    for reference in ["mean", "zero"]:
+        page.select_option("#reference", reference)
+        ends = page.evaluate(
+            """() => { const [bars, , ends] = document.getElementById("chart-row").data;
+               const steps = [...bars.x].reduce((a, b) => a + b, 0);
+               return [ends.x[0] + steps, ends.x[1]]; }"""
+        )
+        assert ends[0] == pytest.approx(ends[1]) == pytest.approx(data["rows"]["prediction"][0][0])
+
+
+def test_the_target_changes_every_section(opened):
+    page, data = opened()
+    before = panels(page)
+    equation = page.locator(".equation:visible").first.inner_text()
+    page.select_option("#target", "1")
+    assert page.locator(".equation:visible").first.inner_text() != equation
+    assert "ציר" in page.locator("#drivers-title").inner_text()
+    assert panels(page)["#chart-row"] != before["#chart-row"]
+    assert shown_prediction(page) == pytest.approx(data["rows"]["prediction"][0][1])
+
+
+def test_what_does_not_fit_is_one_control_away(opened):
+    page, data = opened()
+    n = len(data["features"])
+    assert page.locator("#sliders input").count() == 10
+    page.click("#all-sliders")
+    assert page.locator("#sliders input").count() == n
+    page.click("#all-parts")
+    assert page.locator("#parts-table tbody tr").count() == n + 2
+    visible = page.locator("#regime-table tbody tr:visible").count()
+    page.click("#all-regimes")
+    assert page.locator("#regime-table tbody tr:visible").count() == len(data["regimes"]) > visible
+    assert page.locator("#all-regimes").get_attribute("aria-expanded") == "true"
+
+
+def test_the_keyboard_reaches_every_control_and_shows_where_it_is(opened):
+    page, _ = opened()
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll("a, button, select, input, summary, .scroll")]
+           .filter((e) => e.offsetParent !== null || e.className === "skip")
+           .filter((e) => e.checkVisibility()).length"""
+    )
+    reached, unmarked = set(), []
+    # Out of the page's end and in again at its start: tabs go on from where a click was.
+    page.locator("a.skip").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    for _ in range(wanted + 60):
+        here = page.evaluate(
+            """() => { const e = document.activeElement; if (e === document.body) return null;
+               const all = [...document.querySelectorAll("*")];
+               return [all.indexOf(e), getComputedStyle(e).outlineStyle]; }"""
+        )
+        if here is None:
+            break
+        reached.add(here[0])
+        if here[1] == "none":
+            unmarked.append(here)
+        page.keyboard.press("Tab")
+    assert len(reached) >= wanted
+    assert not unmarked
+
+
+def test_controls_have_names_and_the_prediction_is_announced(opened):
+    page, _ = opened()
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("select, input")]
+           .filter((e) => !e.labels.length || !e.labels[0].textContent.trim()).map((e) => e.id)"""
+    )
+    assert nameless == []
+    live = page.locator("[aria-live=polite]")
+    assert live.count() == 1
+    assert live.locator("#whatif-prediction").count() == 1
+    levels = page.evaluate(
+        """() => [...document.querySelectorAll("h1, h2, h3")].map((e) => Number(e.tagName[1]))"""
+    )
+    assert levels[0] == 1
+    assert max(np.diff(levels)) <= 1
+
+
+def luminance(color):
+    values = [int(v) / 255 for v in re.findall(r"\d+", color)[:3]]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in values]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(opened, scheme):
+    page, _ = opened(scheme=scheme)
+    paper = luminance(page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor"))
+    assert (paper < 0.2) == (scheme == "dark")
+    for place in ["h1", "p.lead", ".hint", ".ours td", "nav a", "#whatif-prediction"]:
+        ink = luminance(page.locator(place).first.evaluate("e => getComputedStyle(e).color"))
+        low, high = sorted([ink, paper])
+        assert (high + 0.05) / (low + 0.05) >= 4.5, place
+    ticks = page.locator("#chart-row .ytick text").first
+    ink = luminance(ticks.evaluate("e => getComputedStyle(e).fill"))
+    low, high = sorted([ink, paper])
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_charts_follow_when_the_scheme_changes(opened):
+    page, _ = opened(scheme="light")
+    ticks = page.locator("#chart-row .ytick text").first
+    before = ticks.evaluate("e => getComputedStyle(e).fill")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        """(before) => getComputedStyle(document.querySelector("#chart-row .ytick text")).fill
+           !== before""",
+        arg=before,
+    )
+
+
+@pytest.mark.parametrize("width", [320, 390, 1200])
+@pytest.mark.parametrize("name", ["units", "classes"])
+def test_nothing_sticks_out_of_a_window(opened, name, width):
+    page, _ = opened(name, width=width)
+    page.wait_for_function(
+        """() => [...document.querySelectorAll(".chart .main-svg")]
+           .every((e) => e.getBoundingClientRect().right <= window.innerWidth)"""
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_change_of_colours_keeps_what_if(opened):
+    page, _ = opened()
+    page.locator("#sliders input").first.focus()
+    page.keyboard.press("ArrowRight")
+    moved = shown_prediction(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert shown_prediction(page) == moved
+    assert page.evaluate("document.activeElement.type") == "range"
+
+
+def test_it_prints_dark_on_white_without_its_controls(opened):
+    page, _ = opened(scheme="dark")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    ticks = page.locator("#chart-row .ytick text").first
+    assert luminance(ticks.evaluate("e => getComputedStyle(e).fill")) < 0.2
+    paper = page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert luminance(paper) > 0.9
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert luminance(ticks.evaluate("e => getComputedStyle(e).fill")) > 0.2
+    page.emulate_media(media="print")
+    assert page.locator("#good-title").is_visible()
+    assert not page.locator("#next").is_visible()
+    assert not page.locator("#sliders").is_visible()
+    assert page.pdf()[:4] == b"%PDF"

@@ -1,0 +1,160 @@
+"""Models of raw tables: they add up by column, and come back from files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from archives import forge, members
+from houses import houses
+from locallinear import FALLClassifier, FALLRegressor, TableModel, load
+from locallinear._encoding import MAX_CATEGORIES, fit_encoding
+from locallinear._tables import TableError, as_table
+from locallinear.io import ModelFileError
+
+
+def fitted(targets=("price",), **options):
+    ignore = tuple({"price", "rent", "kind"} - set(targets))
+    encoding, table, _ = fit_encoding(as_table(houses()), targets, ignore=ignore)
+    kind = FALLClassifier if encoding.classify else FALLRegressor
+    estimator = kind(10, random_state=0, **options)
+    return TableModel(encoding, estimator.fit(encoding.inputs(table), encoding.outputs(table)))
+
+
+TARGETS = [("price",), ("price", "rent"), ("kind",)]
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+@pytest.mark.parametrize("targets", TARGETS, ids=" ".join)
+def test_contributions_of_columns_and_constant_are_the_prediction(targets, scaling):
+    model, frame = fitted(targets, scaling=scaling), houses(seed=1)
+    told = model.explain(frame)
+    assert told.feature_names == ["size (m²)", "rooms", "district"]
+    total = told.contributions.sum(axis=1) + told.intercept
+    scores = model.estimator._predict(model.encode(frame))
+    assert_allclose(total, scores, rtol=1e-9, atol=1e-9)
+    assert_allclose(told.prediction.reshape(total.shape), total)
+    assert_allclose(told.anchor_part + told.correction_part, _models(told), atol=1e-9)
+
+
+def _models(told):
+    return np.concatenate([told.coef, told.intercept[:, None]], axis=1)
+
+
+def test_coefficients_of_numbers_are_those_of_the_estimator_and_text_has_value_one():
+    model, frame = fitted(), houses(seed=1)
+    told, raw = model.explain(frame), model.estimator.explain(model.encode(frame))
+    assert_allclose(told.coef[:, :2], raw.coef[:, :2])
+    assert_allclose(told.coef[:, 2], told.contributions[:, 2])
+
+
+def test_learned_weights_are_summed_by_column():
+    told = fitted(neighborhood="learned").explain(houses())
+    assert told.feature_weights.shape == (3,)
+    assert_allclose(told.feature_weights.sum(), 1)
+
+
+@pytest.mark.parametrize("targets", TARGETS, ids=" ".join)
+def test_a_loaded_model_is_the_saved_one(targets, path):
+    model, frame = fitted(targets), houses(seed=1)
+    model.save(path)
+    again = load(path)
+    assert again.encoding == model.encoding
+    assert_array_equal(again.predict(frame), model.predict(frame))
+    assert_array_equal(again.explain(frame).contributions, model.explain(frame).contributions)
+    if targets == ("kind",):
+        assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+
+
+def test_a_file_whose_columns_do_not_fit_its_model_is_refused(path):
+    fitted().save(path)
+    content = members(path)
+    content["model.json"] = content["model.json"].replace(b'"old town", ', b"")
+    forge(path, content)
+    with pytest.raises(ModelFileError, match="its table has 5 inputs, and its model 6"):
+        load(path)
+
+
+def test_the_order_of_columns_does_not_matter_and_others_are_not_read():
+    model, frame = fitted(), houses(seed=1)
+    turned = frame[["district", "rooms", "size (m²)"]].assign(other="x")
+    assert_array_equal(model.predict(turned), model.predict(frame))
+
+
+def test_missing_numbers_count_as_the_median_and_missing_text_as_a_category():
+    model, frame = fitted(), houses()
+    X = model.encode(frame)
+    gaps = frame["size (m²)"].isna()
+    assert (X.loc[gaps, "size (m²)"] == frame["size (m²)"].median()).all()
+    assert_array_equal(X["district is (missing)"] == 1, frame["district"].isna())
+
+
+def test_a_text_that_fitting_did_not_see_adds_nothing_and_is_noted():
+    model, frame = fitted(), houses(seed=1)
+    frame.loc[4, "district"] = "east"
+    assert model.explain(frame).contributions[4, 2] == 0
+    (note,) = model.encoding.unseen(as_table(frame))
+    assert "'district'" in note
+    assert "1 of 60 rows, such as 'east' in row 5" in note
+
+
+def test_rare_categories_beyond_the_most_frequent_count_as_unseen():
+    frame = pd.DataFrame({"code": [f"c{i % 40}" for i in range(200)], "y": np.arange(200.0)})
+    encoding, _, notes = fit_encoding(as_table(frame), ("y",))
+    assert len(encoding.columns[0].categories) == MAX_CATEGORIES
+    assert "most frequent values" in notes[0]
+
+
+def test_columns_that_teach_nothing_are_left_out_with_a_reason():
+    frame = houses().assign(empty=np.nan, same=3.0)
+    encoding, _, notes = fit_encoding(as_table(frame), ("price",), ignore=("rent", "kind"))
+    assert encoding.names == ["size (m²)", "rooms", "district"]
+    reasons = " ".join(notes)
+    for text in ("'id' is left out: it counts", "60 different texts", "no values", "are equal"):
+        assert text in reasons
+
+
+def test_rows_without_a_target_are_left_out():
+    frame = houses()
+    frame.loc[:4, "price"] = np.nan
+    encoding, table, notes = fit_encoding(as_table(frame), ("price",))
+    assert len(encoding.inputs(table)) == len(encoding.outputs(table)) == 55
+    assert notes[0] == "5 rows are left out, as they have no target."
+
+
+@pytest.mark.parametrize(
+    ("change", "targets", "sentence"),
+    [
+        ({"price": 7.0}, ("price",), "'price' is 7.0 in every row"),
+        ({"price": np.nan}, ("price",), "no row has a value"),
+        ({}, ("price", "kind"), "A class is one column"),
+        ({}, ("price", "price"), "names a column twice"),
+        ({}, ("name",), "60 different texts in 60 rows, too many for classes"),
+        ({}, ("prise",), "Did you mean 'price'"),
+    ],
+)
+def test_targets_that_cannot_be_learnt_are_refused(change, targets, sentence):
+    with pytest.raises(TableError, match=sentence):
+        fit_encoding(as_table(houses().assign(**change)), targets)
+
+
+@pytest.mark.parametrize("column", ["rooms", "price"])
+def test_a_slip_in_a_column_of_numbers_is_named_by_row_and_column(column):
+    frame = houses()
+    frame[column] = frame[column].astype(str)
+    frame.loc[6, column] = "three"
+    with pytest.raises(TableError, match=f"row 7, column '{column}': expected a number.*'three'"):
+        fit_encoding(as_table(frame), ("price",))
+
+
+def test_a_column_of_mixed_codes_is_text_where_it_is_asked_for():
+    frame = houses()
+    frame["rooms"] = frame["rooms"].astype(int).astype(str)
+    frame.loc[6, "rooms"] = "5+"
+    encoding, *_ = fit_encoding(as_table(frame), ("price",), categorical=("rooms",))
+    assert "5+" in encoding.columns[1].categories
+
+
+def test_a_table_with_nothing_but_the_target_is_refused():
+    with pytest.raises(TableError, match="no column to learn from beside price"):
+        fit_encoding(as_table(houses()[["price"]]), ("price",))
