@@ -151,10 +151,12 @@ def copies(model):
     }
 
 
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
 @pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
-def test_copies_predict_explain_and_go_on_learning_as_the_original(frame, scaling):
+def test_copies_predict_explain_and_go_on_learning_as_the_original(frame, scaling, neighborhood):
     X, y = frame[0].values, frame[1].values
-    model = small_regressor(scaling=scaling).fit(X[:300], y[:300]).forget([3, 5])
+    model = small_regressor(scaling=scaling, neighborhood=neighborhood)
+    model.fit(X[:300], y[:300]).forget([3, 5])
     twins = copies(model)
     model.partial_fit(X[300:], y[300:]).forget(range(50))
     for copy in twins.values():
