@@ -7,6 +7,7 @@ RUN := PYTHONHASHSEED=0 $(BIN)/python
 
 demo: .venv/ready
 	$(RUN) examples/demo.py
+	$(RUN) -m locallinear demo
 
 test: .venv/ready-test
 	$(RUN) -m pytest -q
