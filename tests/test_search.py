@@ -30,6 +30,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import locallinear
 from locallinear import (
     FALLClassifier,
     FALLClassifierCV,
@@ -614,3 +615,12 @@ def test_progress_shows_the_time_left(capfd, monkeypatch, ticking):
 def test_silence_is_the_default(data, capfd):
     FALLRegressorCV(SMALL, random_state=0).fit(*data)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_search_shows_and_saves_its_best_estimator(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    search = FALLRegressorCV({"n_neighbors": [5, 10]}, random_state=0).fit(X, y)
+    assert_array_equal(search.labels_, search.best_estimator_.labels_)
+    assert_array_equal(search.local_models([3]), search.best_estimator_.local_models([3]))
+    search.save(tmp_path / "model")
+    assert_array_equal(locallinear.load(tmp_path / "model").predict(X), search.predict(X))

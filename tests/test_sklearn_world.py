@@ -203,3 +203,11 @@ def test_split_conformal_intervals_cover_as_often_as_they_promise():
     assert_allclose(point, model.predict(X[600:]))
     covered = (interval[:, 0, 0] <= y[600:]) & (y[600:] <= interval[:, 1, 0])
     assert 0.84 < covered.mean() < 0.96
+
+
+def test_targets_keep_the_names_of_a_series_or_frame():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    named = pd.DataFrame({"strength": X[:, 0], "slump": X[:, 1]})
+    assert FALLRegressor().fit(X, named["strength"]).explain(X[:1]).target_names == ["strength"]
+    assert FALLRegressor().fit(X, named).explain(X[:1]).target_names == ["strength", "slump"]
+    assert FALLRegressor().fit(X, named.to_numpy()).explain(X[:1]).target_names == ["y0", "y1"]

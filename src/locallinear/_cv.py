@@ -4,6 +4,7 @@ import time
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -167,6 +168,22 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         """The exact linear model behind each prediction of the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_.explain(X)
+
+    def local_models(self, indices=None) -> Array:
+        """The samples' own models in the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.local_models(indices)
+
+    @property
+    def labels_(self) -> NDArray[np.intp]:
+        """The anchor of each sample in the best estimator, (n,)."""
+        check_is_fitted(self)
+        return self.best_estimator_.labels_
+
+    def save(self, path: str | Path) -> None:
+        """Write the best estimator to a file that `locallinear.load` reads."""
+        check_is_fitted(self)
+        self.best_estimator_.save(path)
 
 
 class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):

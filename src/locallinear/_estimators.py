@@ -164,13 +164,14 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         return self._assign_labelled(*self._check_samples(X, y, reset=False))
 
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, Array]:
+        given = y
         X, y = validate_data(
             self, X, y, reset=reset, dtype=np.float64, multi_output=True, y_numeric=True
         )
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         if reset:
             self._one_target = np.ndim(y) == 1
-            self._target_names = ["y"] if Y.shape[1] == 1 else [f"y{t}" for t in range(Y.shape[1])]
+            self._target_names = _target_names(given, Y.shape[1])
         elif Y.shape[1] != len(self._target_names):
             raise ValueError(
                 f"y must have the {len(self._target_names)} targets of the fitted model, but has "
@@ -286,3 +287,13 @@ class FALLClassifier(ClassifierMixin, FALL):
                 f"({self.classes_.tolist()}); name all classes in the first call of partial_fit"
             )
         return (y[:, None] == self.classes_).astype(np.float64)
+
+
+def _target_names(y, m: int) -> list[str]:
+    """The names of a series or frame; otherwise y, or y0, y1 and so on."""
+    named = getattr(y, "columns", None)
+    if named is None and getattr(y, "name", None) is not None:
+        named = [y.name]
+    if named is not None and len(named) == m:
+        return [str(name) for name in named]
+    return ["y"] if m == 1 else [f"y{t}" for t in range(m)]

@@ -19,8 +19,9 @@ class LocalExplanation:
     """The exact linear models behind q predictions.
 
     Each prediction is ``contributions.sum(axis=1) + intercept``, to rounding, and each
-    contribution is a coefficient times the feature's value. Axis letters: q queries, d features,
-    m targets (for a classifier, a column a class), K neighbours.
+    contribution is a coefficient times the feature's value (with scaling "quantile", its scaled
+    value). Axis letters: q queries, d features, m targets (for a classifier, a column a class),
+    K neighbours.
 
     Attributes
     ----------

@@ -93,6 +93,7 @@ class FALL(BaseEstimator):
     @property
     def labels_(self) -> Rows:
         """The anchor of each sample, (n,)."""
+        check_is_fitted(self)
         return self._samples["labels"][self._samples.places()].astype(np.intp)
 
     def local_models(self, indices=None) -> Array:
