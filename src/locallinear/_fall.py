@@ -85,7 +85,7 @@ class FALL(BaseEstimator):
     def __setstate__(self, state):
         super().__setstate__(state)
         if hasattr(self, "_samples"):
-            self._neighbors = Neighbors(self._samples["Z"], self._samples.searchable, self.n_jobs)
+            self._neighbors = Neighbors(self._located, self._samples.searchable, self.n_jobs)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_samples")
