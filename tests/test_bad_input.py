@@ -156,6 +156,26 @@ def test_more_neighbours_than_samples_are_refused(estimator):
     assert expected in message(estimator, X, y, sample_weight=weights)
 
 
+@pytest.mark.parametrize("weights", ["distance", "uniform"])
+def test_more_neighbours_than_samples_are_refused_after_the_fit_as_well(weights):
+    X, y = data()
+    model = FALLRegressor(weights=weights, random_state=0).fit(X, y).forget([0])
+    model.set_params(n_neighbors=40)
+    for method in (model.predict, model.explain):
+        with pytest.raises(ValueError, match=r"n_neighbors=40 .* only n_samples=39"):
+            method(X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_fit_that_fails_leaves_no_model_rather_than_parts_of_two(estimator):
+    X, y = data()
+    model = estimator(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="n_neighbors=5"):
+        model.fit(100 * X[:4], y[:4])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
 WRONG = {
     "n_anchors": [0, -1, 2.5, "many"],
     "anchor_selection": ["nearest", 3],

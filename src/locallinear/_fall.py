@@ -188,6 +188,7 @@ class FALL(BaseEstimator):
 
     def _fit(self, X: Array, Y: Array, sample_weight, graph) -> None:
         """Algorithm 1: anchors, then each sample's anchor and its residual from it."""
+        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
         weights = checks.check_sample_weights(sample_weight, len(X))
         searchable = None if weights is None or weights.all() else weights > 0
         if graph is not None:
@@ -411,6 +412,7 @@ class FALL(BaseEstimator):
 
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
+        checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
         distances, near = self._neighbors.query(self._points(Z), self.n_neighbors)
         shares = combine.distance_weights(distances, self.weights)
         if callable(self.weights):
