@@ -205,6 +205,22 @@ def test_updates_do_not_write_to_the_users_arrays():
         assert_array_equal(array, copy)
 
 
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+@pytest.mark.parametrize("given", ["anchor_selection", "anchor_models"])
+def test_what_is_written_into_the_users_arrays_later_does_not_reach_the_model(scaling, given):
+    X, y, Q, rng = data(0)
+    d = X.shape[1]
+    anchors = rng.normal(size=(4, d) if given == "anchor_selection" else (4, d + 1, 1))
+    arrays = X, y, np.ones(60), anchors
+    model = FALLRegressor(scaling=scaling, **{given: anchors}).fit(*arrays[:3])
+    before, points, models = model.predict(Q), model.anchor_points_.copy(), model.local_models()
+    for array in arrays:
+        array[:] = rng.normal(size=array.shape)
+    assert_array_equal(model.predict(Q), before)
+    assert_array_equal(model.anchor_points_, points)
+    assert_array_equal(model.local_models(), models)
+
+
 def test_a_classifier_learns_classes_that_were_announced_and_refuses_others():
     X, y, Q, rng = data(0)
     letters = np.where(y > 0, "high", "low")

@@ -195,6 +195,8 @@ class FALL(BaseEstimator):
             graph = checks.check_graph(graph, len(X))
         self._space = fit_space(self.scaling, X, weights)
         Z = self._space.transform(X)
+        if Z is X:
+            Z = X.copy()  # what is written into X after the fit must not reach the model
         self._learn_metric(Z, Y, weights)
         columns = {"Z": Z, "residuals": np.empty_like(Y)}
         columns["labels"] = np.empty(len(X), dtype=np.int32)

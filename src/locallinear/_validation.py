@@ -37,7 +37,7 @@ def check_sample_weights(sample_weight, n_samples: int) -> Array | None:
     if sample_weight is None:
         return None
     weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
     )
     if weights.shape != (n_samples,):
         raise ValueError(
@@ -67,7 +67,7 @@ def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
 def check_anchor_points(points, n_features: int) -> Array:
     """Anchor points as an array (k, d)."""
     points = check_array(
-        points, dtype=np.float64, ensure_min_samples=0, input_name="anchor_selection"
+        points, dtype=np.float64, copy=True, ensure_min_samples=0, input_name="anchor_selection"
     )
     if points.shape[1] != n_features or not len(points):
         raise ValueError(
@@ -80,7 +80,12 @@ def check_anchor_points(points, n_features: int) -> Array:
 def check_anchor_models(models, n_features: int, n_targets: int) -> Array:
     """Anchor models as an array (k, d + 1, m)."""
     models = check_array(
-        models, dtype=np.float64, allow_nd=True, ensure_min_samples=0, input_name="anchor_models"
+        models,
+        dtype=np.float64,
+        copy=True,
+        allow_nd=True,
+        ensure_min_samples=0,
+        input_name="anchor_models",
     )
     if models.ndim != 3 or models.shape[1:] != (n_features + 1, n_targets) or not len(models):
         raise ValueError(
