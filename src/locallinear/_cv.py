@@ -111,7 +111,8 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
     def _set_results(self, search: Search, grid: dict[str, list]) -> None:
         """cv_results_ and what is best, from the box of scores."""
         scores = search.scores.reshape(len(search.scores), -1)
-        mean, spread = scores.mean(axis=0), scores.std(axis=0)
+        with np.errstate(invalid="ignore", over="ignore"):  # scores that are infinite, or nearly
+            mean, spread = scores.mean(axis=0), scores.std(axis=0)
         scored = np.isfinite(mean)
         reasons = search.reasons().ravel()
         if not scored.any():
@@ -128,7 +129,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         results["reason"] = reasons
         self.cv_results_ = results
         self.n_configurations_ = int(np.count_nonzero(scored))
-        self.best_index_ = int(np.nanargmax(mean))
+        self.best_index_ = int(np.argmin(results["rank_test_score"]))
         self.best_score_ = float(mean[self.best_index_])
         place = np.unravel_index(self.best_index_, search.scores.shape[1:])
         self.best_params_ = {
