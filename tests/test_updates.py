@@ -172,6 +172,17 @@ def test_assign_gives_a_new_sample_the_label_that_adding_it_would(
         model.forget([-1])
 
 
+def test_a_batch_may_hold_only_samples_without_weight():
+    X, y, Q, rng = data(0)
+    weight = np.r_[np.ones(50), np.zeros(10)]
+    anchors = rng.normal(size=(4, X.shape[1] + 1, 1))
+    whole = FALLRegressor(anchor_models=anchors, scaling=None).fit(X, y, weight)
+    parts = FALLRegressor(anchor_models=anchors, scaling=None).fit(X[:50], y[:50], weight[:50])
+    parts.partial_fit(X[50:], y[50:], weight[50:])
+    assert_array_equal(parts.predict(Q), whole.predict(Q))
+    assert_array_equal(parts.labels_, whole.labels_)
+
+
 def test_the_first_partial_fit_fits_even_after_a_failed_one():
     X, y, Q, _ = data(0)
     model = FALLRegressor(anchor_models=np.zeros((2, 1, 1)), random_state=0)

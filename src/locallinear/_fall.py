@@ -190,6 +190,7 @@ class FALL(BaseEstimator):
         """Algorithm 1: anchors, then each sample's anchor and its residual from it."""
         self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
         weights = checks.check_sample_weights(sample_weight, len(X))
+        checks.check_some_weight(weights)
         searchable = None if weights is None or weights.all() else weights > 0
         if graph is not None:
             graph = checks.check_graph(graph, len(X))

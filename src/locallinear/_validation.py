@@ -49,9 +49,13 @@ def check_sample_weights(sample_weight, n_samples: int) -> Array | None:
             f"sample_weight must not be negative, but entry {np.argmax(weights < 0)} is "
             f"{weights[np.argmax(weights < 0)]}; use 0 to leave a sample out"
         )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; at least one must count")
     return weights
+
+
+def check_some_weight(weights: Array | None) -> None:
+    """Refuse to fit on samples of which none counts."""
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least one must count")
 
 
 def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
