@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from locallinear import FALLClassifier, FALLRegressor
+from locallinear import FALLClassifier, FALLClassifierCV, FALLRegressor
 
 ESTIMATORS = [FALLRegressor, FALLClassifier]
 
@@ -121,6 +121,14 @@ def test_targets_that_are_no_numbers_are_named():
     X, y = data()
     assert "Input y contains NaN" in message(FALLRegressor, X, np.where(y, np.nan, 1.0))
     assert "Input y contains NaN" in message(FALLClassifier, X, np.where(y, np.nan, 1.0))
+
+
+@pytest.mark.parametrize("estimator", [FALLClassifier, FALLClassifierCV])
+@pytest.mark.parametrize(("other", "kinds"), [(1, "int and str"), (None, "NoneType and str")])
+def test_labels_of_several_kinds_are_named(estimator, other, kinds):
+    X, _ = data()
+    with pytest.raises(TypeError, match=f"y must hold labels of one kind.*but holds {kinds}"):
+        estimator().fit(X, np.array(["a", other] * 20, dtype=object))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -18,9 +18,8 @@ from sklearn.base import (
 )
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _scores
@@ -30,7 +29,7 @@ from ._folds import Fold
 from ._grids import GRIDS, NOT_SEARCHED, check_grid
 from ._progress import Progress
 from ._search import SPACE_AXES, Search
-from ._validation import check_sample_weights
+from ._validation import check_labels, check_sample_weights
 
 Array = NDArray[np.float64]
 
@@ -275,8 +274,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
 
     def _check_samples(self, X, y) -> tuple[Array, NDArray]:
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        return X, column_or_1d(y)
+        return X, check_labels(y)
 
     def _targets_and_metric(self, X, y, train, test, weights):
         classes = np.unique(y[train])

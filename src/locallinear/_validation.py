@@ -5,8 +5,9 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
 
 Array = NDArray[np.float64]
 
@@ -30,6 +31,21 @@ FALL_PARAMETERS: dict[str, list] = {
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
+
+
+def check_labels(y: NDArray) -> NDArray:
+    """Labels of classes, (n,)."""
+    if y.dtype == object:
+        try:
+            np.unique(y)
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in y.ravel()})
+            raise TypeError(
+                "y must hold labels of one kind, all words or all numbers, but holds "
+                f"{' and '.join(kinds)}; turn them all into words with str"
+            ) from None
+    check_classification_targets(y)
+    return column_or_1d(y)
 
 
 def check_sample_weights(sample_weight, n_samples: int) -> Array | None:
