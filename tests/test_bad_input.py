@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from locallinear import FALLClassifier, FALLRegressor
+from locallinear import FALLClassifier, FALLClassifierCV, FALLRegressor
 
 ESTIMATORS = [FALLRegressor, FALLClassifier]
 
@@ -123,6 +123,14 @@ def test_targets_that_are_no_numbers_are_named():
     assert "Input y contains NaN" in message(FALLClassifier, X, np.where(y, np.nan, 1.0))
 
 
+@pytest.mark.parametrize("estimator", [FALLClassifier, FALLClassifierCV])
+@pytest.mark.parametrize(("other", "kinds"), [(1, "int and str"), (None, "NoneType and str")])
+def test_labels_of_several_kinds_are_named(estimator, other, kinds):
+    X, _ = data()
+    with pytest.raises(TypeError, match=f"y must hold labels of one kind.*but holds {kinds}"):
+        estimator().fit(X, np.array(["a", other] * 20, dtype=object))
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_wrong_shapes_are_named(estimator):
     X, y = data()
@@ -154,6 +162,26 @@ def test_more_neighbours_than_samples_are_refused(estimator):
     X, y = data(10)
     weights = np.r_[np.ones(4), np.zeros(6)]
     assert expected in message(estimator, X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("weights", ["distance", "uniform"])
+def test_more_neighbours_than_samples_are_refused_after_the_fit_as_well(weights):
+    X, y = data()
+    model = FALLRegressor(weights=weights, random_state=0).fit(X, y).forget([0])
+    model.set_params(n_neighbors=40)
+    for method in (model.predict, model.explain):
+        with pytest.raises(ValueError, match=r"n_neighbors=40 .* only n_samples=39"):
+            method(X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_fit_that_fails_leaves_no_model_rather_than_parts_of_two(estimator):
+    X, y = data()
+    model = estimator(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="n_neighbors=5"):
+        model.fit(100 * X[:4], y[:4])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 WRONG = {

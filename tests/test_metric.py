@@ -1,5 +1,7 @@
 """The learned metric: what it finds, what it does not depend on, and where it is kept."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -87,6 +89,15 @@ def test_weights_do_not_depend_on_the_order_of_the_samples():
     order = np.random.default_rng(1).permutation(300)
     one = learned().fit(X, y).feature_weights_
     assert_allclose(learned().fit(X[order], y[order]).feature_weights_, one, rtol=1e-9)
+
+
+def test_learning_takes_memory_in_proportion_to_the_data():
+    X = np.random.default_rng(0).normal(size=(1500, 120))
+    tracemalloc.start()
+    learn_metric(X, X[:, :1], None, rounds=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * X.nbytes
 
 
 def test_a_weight_of_two_is_the_sample_twice():

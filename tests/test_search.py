@@ -374,6 +374,46 @@ def test_a_scorer_that_always_fails_is_named(data):
         FALLRegressorCV({}, scoring=broken).fit(*data)
 
 
+def test_a_weight_function_that_fails_leaves_scores_missing_as_in_grid_search(data):
+    def infinite(distances):
+        return np.full(distances.shape, np.inf)
+
+    grid = {"weights": [infinite, "uniform"], "n_neighbors": [2, 5]}
+    search = FALLRegressorCV(grid, random_state=0).fit(*data)
+    loop = GridSearchCV(FALLRegressor(random_state=0), grid, cv=3)
+    quiet_loop(loop, *data)
+    theirs = loop.cv_results_["mean_test_score"]
+    assert np.count_nonzero(np.isnan(theirs)) == 2
+    assert_allclose(search.cv_results_["mean_test_score"], theirs, rtol=1e-9)
+    (reason,) = set(search.cv_results_["reason"][np.isnan(theirs)])
+    assert reason.startswith("weights failed with ValueError: weights must return finite numbers")
+
+
+def test_a_weight_function_may_write_into_the_distances(data):
+    def overwrites(distances):
+        distances += 1.0
+        return 1.0 / distances
+
+    grid = {"weights": [overwrites, "distance"], "n_neighbors": [2, 3, 5]}
+    search = FALLRegressorCV(grid, random_state=0).fit(*data)
+    loop = GridSearchCV(FALLRegressor(random_state=0), grid, cv=3).fit(*data)
+    theirs = loop.cv_results_["mean_test_score"]
+    assert_allclose(search.cv_results_["mean_test_score"], theirs, rtol=1e-9)
+
+
+def test_an_infinite_score_is_missing_and_never_the_best(data):
+    X, y = data
+
+    def infinite_for_few_neighbours(model, X, y):
+        return np.inf if model.predict(X).std() > 0.9 * y.std() else r2_score(y, model.predict(X))
+
+    grid = {"n_neighbors": [1, 40], "alpha": [1e-3]}
+    search = FALLRegressorCV(grid, scoring=infinite_for_few_neighbours, random_state=0).fit(X, y)
+    assert search.n_configurations_ == 1
+    assert search.best_params_["n_neighbors"] == 40
+    assert search.cv_results_["reason"].tolist() == ["the score is not a finite number", ""]
+
+
 def test_r2_of_single_samples_is_refused_with_the_reason(data):
     X, y = data
     with pytest.raises(ValueError, match="R² needs at least two test samples"):

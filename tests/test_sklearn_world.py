@@ -166,6 +166,14 @@ def test_copies_predict_explain_and_go_on_learning_as_the_original(frame, scalin
         assert_array_equal(copy.labels_, model.labels_)
 
 
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
+def test_copies_search_where_the_original_does(frame, neighborhood):
+    X, y = frame[0].values, frame[1].values
+    model = small_regressor(neighborhood=neighborhood).fit(X[:300], y[:300])
+    for twin in copies(model).values():
+        assert_array_equal(twin.predict(X[300:]), model.predict(X[300:]))
+
+
 @pytest.mark.parametrize("scaling", [None, "standard"])
 def test_a_pickle_holds_the_data_once(scaling):
     X = np.random.default_rng(0).normal(size=(2000, 50))

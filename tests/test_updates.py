@@ -172,6 +172,17 @@ def test_assign_gives_a_new_sample_the_label_that_adding_it_would(
         model.forget([-1])
 
 
+def test_a_batch_may_hold_only_samples_without_weight():
+    X, y, Q, rng = data(0)
+    weight = np.r_[np.ones(50), np.zeros(10)]
+    anchors = rng.normal(size=(4, X.shape[1] + 1, 1))
+    whole = FALLRegressor(anchor_models=anchors, scaling=None).fit(X, y, weight)
+    parts = FALLRegressor(anchor_models=anchors, scaling=None).fit(X[:50], y[:50], weight[:50])
+    parts.partial_fit(X[50:], y[50:], weight[50:])
+    assert_array_equal(parts.predict(Q), whole.predict(Q))
+    assert_array_equal(parts.labels_, whole.labels_)
+
+
 def test_the_first_partial_fit_fits_even_after_a_failed_one():
     X, y, Q, _ = data(0)
     model = FALLRegressor(anchor_models=np.zeros((2, 1, 1)), random_state=0)
@@ -203,6 +214,22 @@ def test_updates_do_not_write_to_the_users_arrays():
     model.partial_fit(X, y, weight).forget(range(70))
     for array, copy in zip((X, y, weight), copies, strict=True):
         assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+@pytest.mark.parametrize("given", ["anchor_selection", "anchor_models"])
+def test_what_is_written_into_the_users_arrays_later_does_not_reach_the_model(scaling, given):
+    X, y, Q, rng = data(0)
+    d = X.shape[1]
+    anchors = rng.normal(size=(4, d) if given == "anchor_selection" else (4, d + 1, 1))
+    arrays = X, y, np.ones(60), anchors
+    model = FALLRegressor(scaling=scaling, **{given: anchors}).fit(*arrays[:3])
+    before, points, models = model.predict(Q), model.anchor_points_.copy(), model.local_models()
+    for array in arrays:
+        array[:] = rng.normal(size=array.shape)
+    assert_array_equal(model.predict(Q), before)
+    assert_array_equal(model.anchor_points_, points)
+    assert_array_equal(model.local_models(), models)
 
 
 def test_a_classifier_learns_classes_that_were_announced_and_refuses_others():

@@ -19,9 +19,8 @@ from sklearn.base import (
 )
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _scores
@@ -31,7 +30,7 @@ from ._folds import Fold
 from ._grids import GRIDS, NOT_SEARCHED, check_grid
 from ._progress import Progress
 from ._search import SPACE_AXES, Search
-from ._validation import check_sample_weights
+from ._validation import check_labels, check_sample_weights
 
 Array = NDArray[np.float64]
 
@@ -112,7 +111,8 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
     def _set_results(self, search: Search, grid: dict[str, list]) -> None:
         """cv_results_ and what is best, from the box of scores."""
         scores = search.scores.reshape(len(search.scores), -1)
-        mean, spread = scores.mean(axis=0), scores.std(axis=0)
+        with np.errstate(invalid="ignore", over="ignore"):  # scores that are infinite, or nearly
+            mean, spread = scores.mean(axis=0), scores.std(axis=0)
         scored = np.isfinite(mean)
         reasons = search.reasons().ravel()
         if not scored.any():
@@ -129,7 +129,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         results["reason"] = reasons
         self.cv_results_ = results
         self.n_configurations_ = int(np.count_nonzero(scored))
-        self.best_index_ = int(np.nanargmax(mean))
+        self.best_index_ = int(np.argmin(results["rank_test_score"]))
         self.best_score_ = float(mean[self.best_index_])
         place = np.unravel_index(self.best_index_, search.scores.shape[1:])
         self.best_params_ = {
@@ -291,8 +291,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
 
     def _check_samples(self, X, y) -> tuple[Array, NDArray]:
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        return X, column_or_1d(y)
+        return X, check_labels(y)
 
     def _targets_and_metric(self, X, y, train, test, weights):
         classes = np.unique(y[train])

@@ -3,12 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._explanation import LocalExplanation
 from ._fall import FALL
+from ._validation import check_labels
 from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
@@ -272,8 +271,7 @@ class FALLClassifier(ClassifierMixin, FALL):
 
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, NDArray]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64)
-        check_classification_targets(y)
-        return X, column_or_1d(y)
+        return X, check_labels(y)
 
     def _set_classes(self, classes: NDArray) -> None:
         self.classes_ = classes

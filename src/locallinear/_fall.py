@@ -189,12 +189,16 @@ class FALL(BaseEstimator):
 
     def _fit(self, X: Array, Y: Array, sample_weight, graph) -> None:
         """Algorithm 1: anchors, then each sample's anchor and its residual from it."""
+        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
         weights = checks.check_sample_weights(sample_weight, len(X))
+        checks.check_some_weight(weights)
         searchable = None if weights is None or weights.all() else weights > 0
         if graph is not None:
             graph = checks.check_graph(graph, len(X))
         self._space = fit_space(self.scaling, X, weights)
         Z = self._space.transform(X)
+        if Z is X:
+            Z = X.copy()  # what is written into X after the fit must not reach the model
         self._learn_metric(Z, Y, weights)
         columns = {"Z": Z, "residuals": np.empty_like(Y)}
         columns["labels"] = np.empty(len(X), dtype=np.int32)
@@ -414,6 +418,7 @@ class FALL(BaseEstimator):
 
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
+        checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
         distances, near = self._neighbors.query(self._points(Z), self.n_neighbors)
         shares = combine.distance_weights(distances, self.weights)
         if callable(self.weights):

@@ -117,7 +117,8 @@ class Fold:
             yield self.levels, distance_weights(self.distances, rule)
             return
         for level in self.levels:
-            weights = distance_weights(self.distances[:, :level], rule)
+            # A copy, for a user's function may write into what it is given.
+            weights = distance_weights(self.distances[:, :level].copy(), rule)
             if callable(rule):
                 weights = check_neighbor_weights(weights, (len(self.queries), level))
             if self.weights is not None:

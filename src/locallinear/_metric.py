@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 # Pairs of this many samples with their nearest are enough, however many samples there are.
 MAX_CENTRES = 2000
 N_NEAR = 21
+# The differences of a block of pairs take this much memory.
+BLOCK_BYTES = 4 * 2**20
 # No feature is left out for good: its weight is at least this part of the largest.
 SMALLEST = 0.02
 
@@ -59,21 +61,37 @@ def learn_metric(
 def _pair_weights(X: Array, Y: Array, centres, near, shares: Array) -> Array:
     """Weights of the features that explain the differences between samples and their near ones."""
     d = X.shape[1]
-    differences = np.ones((near.size, d + 1))  # the last column is for the noise
-    np.square(X[near] - X[centres, None], out=differences[:, :d].reshape(*near.shape, d))
-    target = np.square(Y[near] - Y[centres, None]).sum(axis=2).ravel()
-    scale = np.sqrt(np.average(differences**2, axis=0, weights=shares.ravel()))
-    scale[scale == 0] = 1.0
-    differences /= scale
-    weighted = differences.T * shares.ravel()
     # Least squares through the normal equations: a (d + 1)² problem however many pairs there are.
-    gram = weighted @ differences
+    gram, moment = _normal_equations(X, Y, centres, near, shares)
+    scale = np.sqrt(np.diag(gram) / shares.sum())
+    scale[scale == 0] = 1.0
+    gram, moment = gram / np.outer(scale, scale), moment / scale
     factor = np.linalg.cholesky(gram + 1e-9 * np.trace(gram) * np.eye(d + 1))
-    squares = nnls(factor.T, np.linalg.solve(factor, weighted @ target))[0][:d] / scale[:d]
+    squares = nnls(factor.T, np.linalg.solve(factor, moment))[0][:d] / scale[:d]
     if not squares.any():
         return np.ones(d)
     found = np.sqrt(squares)
     return _unit(np.maximum(found, SMALLEST * found.max()))
+
+
+def _normal_equations(X: Array, Y: Array, centres, near, shares: Array) -> tuple[Array, Array]:
+    """Gram matrix (d + 1, d + 1) and right-hand side (d + 1,), the last entry for the noise.
+
+    The pairs' differences are many times the data: a block of centres at a time.
+    """
+    d, n_near = X.shape[1], near.shape[1]
+    gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
+    step = max(1, BLOCK_BYTES // (8 * n_near * (d + 1)))
+    for start in range(0, len(centres), step):
+        block = slice(start, start + step)
+        pairs, own = near[block], centres[block, None]
+        differences = np.ones((pairs.size, d + 1))
+        np.square(X[pairs] - X[own], out=differences[:, :d].reshape(*pairs.shape, d))
+        target = np.square(Y[pairs] - Y[own]).sum(axis=2).ravel()
+        weighted = differences.T * shares[block].ravel()
+        gram += weighted @ differences
+        moment += weighted @ target
+    return gram, moment
 
 
 def _unit(weights: Array) -> Array:

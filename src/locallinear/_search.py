@@ -187,8 +187,13 @@ class Search:
         assigned = anchors.assignments(models, grid["assignment_neighbors"])
         for a, (labels, own) in enumerate(assigned):
             for w in range(len(grid["weights"])):
+                try:
+                    weightings = fold.weightings(w, fit_intercept)
+                except Exception as error:  # a user's function can fail in any way
+                    self.failure = f"weights failed with {type(error).__name__}: {error}"
+                    continue
                 metric = self.metrics[split]()
-                given = fold, models, labels, own, fold.weightings(w, fit_intercept)
+                given = fold, models, labels, own, weightings
                 if isinstance(metric, Errors):
                     metric.sums = error_sums(*given, metric)
                 else:

@@ -5,8 +5,9 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
 
 Array = NDArray[np.float64]
 
@@ -32,12 +33,27 @@ FALL_PARAMETERS: dict[str, list] = {
 }
 
 
+def check_labels(y: NDArray) -> NDArray:
+    """Labels of classes, (n,)."""
+    if y.dtype == object:
+        try:
+            np.unique(y)
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in y.ravel()})
+            raise TypeError(
+                "y must hold labels of one kind, all words or all numbers, but holds "
+                f"{' and '.join(kinds)}; turn them all into words with str"
+            ) from None
+    check_classification_targets(y)
+    return column_or_1d(y)
+
+
 def check_sample_weights(sample_weight, n_samples: int) -> Array | None:
     """Weights as an array, None where none are given."""
     if sample_weight is None:
         return None
     weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
     )
     if weights.shape != (n_samples,):
         raise ValueError(
@@ -49,9 +65,13 @@ def check_sample_weights(sample_weight, n_samples: int) -> Array | None:
             f"sample_weight must not be negative, but entry {np.argmax(weights < 0)} is "
             f"{weights[np.argmax(weights < 0)]}; use 0 to leave a sample out"
         )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; at least one must count")
     return weights
+
+
+def check_some_weight(weights: Array | None) -> None:
+    """Refuse to fit on samples of which none counts."""
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least one must count")
 
 
 def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
@@ -67,7 +87,7 @@ def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
 def check_anchor_points(points, n_features: int) -> Array:
     """Anchor points as an array (k, d)."""
     points = check_array(
-        points, dtype=np.float64, ensure_min_samples=0, input_name="anchor_selection"
+        points, dtype=np.float64, copy=True, ensure_min_samples=0, input_name="anchor_selection"
     )
     if points.shape[1] != n_features or not len(points):
         raise ValueError(
@@ -80,7 +100,12 @@ def check_anchor_points(points, n_features: int) -> Array:
 def check_anchor_models(models, n_features: int, n_targets: int) -> Array:
     """Anchor models as an array (k, d + 1, m)."""
     models = check_array(
-        models, dtype=np.float64, allow_nd=True, ensure_min_samples=0, input_name="anchor_models"
+        models,
+        dtype=np.float64,
+        copy=True,
+        allow_nd=True,
+        ensure_min_samples=0,
+        input_name="anchor_models",
     )
     if models.ndim != 3 or models.shape[1:] != (n_features + 1, n_targets) or not len(models):
         raise ValueError(
