@@ -317,11 +317,9 @@ def _columns(grid: dict[str, list]) -> dict[str, NDArray]:
     for axis, (name, values) in enumerate(grid.items()):
         kinds = {type(value) for value in values}
         plain = kinds <= {int} or kinds <= {float, int} or kinds <= {bool}
-        column = np.empty(len(values), dtype=None if plain else object)
-        if plain:
-            column = np.array(values)
-        else:
-            for i, value in enumerate(values):
+        column = np.array(values) if plain else np.empty(len(values), dtype=object)
+        if not plain:
+            for i, value in enumerate(values):  # values that are arrays stay whole
                 column[i] = value
         before, after = int(np.prod(sizes[:axis])), int(np.prod(sizes[axis + 1 :]))
         columns[name] = np.tile(np.repeat(column, after), before)
