@@ -200,3 +200,10 @@ def test_projection_of_huge_scores_is_the_vertex_or_the_tie(size):
     scores = size * np.array([[1.0, 1.0, 1.0], [1.0, 0.9, 0.0], [-1.0, -1.0, -2.0]])
     expected = [[1 / 3, 1 / 3, 1 / 3], [1, 0, 0], [0.5, 0.5, 0]]
     assert_allclose(combine.nearest_probabilities(scores), expected)
+
+
+def test_penalties_are_padded_to_what_the_compiled_loops_take_at_once():
+    from locallinear import _folds
+    from locallinear.kernels import lanes
+
+    assert _folds.LANES == lanes.LANES

@@ -56,8 +56,9 @@ def rows_of_points(points: Array, neighbors: Neighbors) -> Rows:
     away = np.flatnonzero(distances[:, 0] > 0)
     if len(away):
         raise ValueError(
-            f"graph gives the neighbours of samples, but anchor {away[0]} of anchor_selection is "
-            "no row of X; choose anchors among the rows of X or leave graph out"
+            f"graph gives the neighbours of samples, but anchor {away[0]} is no row of X with "
+            'weight (k-means centres are none); use anchor_selection="random" or rows of X, or '
+            "leave graph out"
         )
     return rows[:, 0]
 

@@ -86,6 +86,9 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     never. So a neighbourhood of K ends where its samples' weights add up to K; where weights are
     at most 1, it is the K nearest.
 
+    The order of the samples matters only where more of them than `n_neighbors` are equally far
+    from a query, as copies of one are: then the first count.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
