@@ -21,8 +21,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from locallinear.kernels.blocks import apply_blocks, pseudo_inverses
 from locallinear.kernels.edges import add_samples, differences, norms, predict_samples
-from locallinear.kernels.multigrid import apply_blocks, pseudo_inverses
 from locallinear.kernels.network_dual import lower_bound, make_routes
 from locallinear.kernels.network_newton import newton_step, smoothed_objective, smoothing_widths
 
