@@ -42,39 +42,37 @@ def apply_blocks(blocks, b):
 
 @njit(cache=True)
 def _solve_blocks(factor, start, scale, dense, w):
+    dots = np.empty(w.shape[2])
     for i in range(len(w)):
-        solve_block(factor, start, scale, dense, i, w[i])
+        solve_block(factor, start, scale, dense, i, w, dots)
 
 
 @njit(cache=True, fastmath=_FAST)
-def solve_block(factor, start, scale, dense, i, w):
-    """Apply the inverse of block i to w (m, p) in place."""
-    m, p = w.shape
+def solve_block(factor, start, scale, dense, i, w, dots):
+    """Apply the inverse of block i to w[i] (m, p) in place; dots (p,) is working space."""
+    _, m, p = w.shape
     first, last = start[i], start[i + 1]
     for t in range(m):
-        if dense[i]:
-            z = np.zeros(p)
-            for k in range(first, last):
-                dot = 0.0
-                for c in range(p):
-                    dot += factor[k, c] * w[t, c]
-                for c in range(p):
-                    z[c] += dot * factor[k, c]
+        if not dense[i]:
             for c in range(p):
-                w[t, c] = z[c]
-            continue
-        z = np.empty(p)
-        for c in range(p):
-            w[t, c] *= scale[i, c]
-            z[c] = w[t, c]
+                w[i, t, c] *= scale[i, c]
         for k in range(first, last):
             dot = 0.0
             for c in range(p):
-                dot += factor[k, c] * w[t, c]
+                dot += factor[k, c] * w[i, t, c]
+            dots[k - first] = dot
+        sign = -1.0
+        if dense[i]:
+            sign = 1.0
             for c in range(p):
-                z[c] -= dot * factor[k, c]
-        for c in range(p):
-            w[t, c] = z[c] * scale[i, c]
+                w[i, t, c] = 0
+        for k in range(first, last):
+            dot = sign * dots[k - first]
+            for c in range(p):
+                w[i, t, c] += dot * factor[k, c]
+        if not dense[i]:
+            for c in range(p):
+                w[i, t, c] *= scale[i, c]
 
 
 def invert_blocks(rows, start, diagonal, degrees):

@@ -119,41 +119,39 @@ def _cycle(
     b = np.zeros((first[n_grids], m, p))
     b[:n] = residual
     w = np.empty_like(b)
+    dots = np.empty(p)
     flat_b, flat_w = b.reshape(len(b), m * p), w.reshape(len(b), m * p)
     for grid in range(n_grids):
         for i in range(first[grid], first[grid + 1]):
             _relax(neighbors, weights, indptr[i], middle[i], flat_b, flat_w, i)
-            solve_block(factor, start, scale, dense, i, w[i])
+            solve_block(factor, start, scale, dense, i, w, dots)
         if grid + 1 < n_grids:
             for i in range(first[grid], first[grid + 1]):
-                target = flat_b[parent[i]]
+                a = parent[i]
                 for e in range(middle[i], indptr[i + 1]):
-                    value = flat_w[neighbors[e]]
-                    weight = weights[e]
+                    j, weight = neighbors[e], weights[e]
                     for c in range(m * p):
-                        target[c] += weight * value[c]
+                        flat_b[a, c] += weight * flat_w[j, c]
     for grid in range(n_grids - 2, -1, -1):
         for i in range(first[grid], first[grid + 1]):
-            value = flat_w[parent[i]]
+            a = parent[i]
             for c in range(m * p):
-                flat_w[i, c] += value[c]
+                flat_w[i, c] += flat_w[a, c]
         for i in range(first[grid + 1] - 1, first[grid] - 1, -1):
             _relax(neighbors, weights, indptr[i], indptr[i + 1], flat_b, flat_w, i)
-            solve_block(factor, start, scale, dense, i, w[i])
+            solve_block(factor, start, scale, dense, i, w, dots)
     return w[:n]
 
 
 @njit(cache=True, fastmath=_FAST)
 def _relax(neighbors, weights, begin, end, b, w, i):
     """The right-hand side of node i's equation, given some of its neighbours, in w[i]."""
-    own = w[i]
     for c in range(w.shape[1]):
-        own[c] = b[i, c]
+        w[i, c] = b[i, c]
     for e in range(begin, end):
-        value = w[neighbors[e]]
-        weight = weights[e]
+        j, weight = neighbors[e], weights[e]
         for c in range(w.shape[1]):
-            own[c] += weight * value[c]
+            w[i, c] += weight * w[j, c]
 
 
 @njit(cache=True)
