@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from scipy.linalg import block_diag
 from scipy.optimize import minimize
 
+from locallinear.kernels.blocks import pseudo_inverses
 from locallinear.kernels.geometric_median import geometric_median_weights
-from locallinear.kernels.multigrid import build_hierarchy, pseudo_inverses, v_cycle
+from locallinear.kernels.multigrid import build_hierarchy, v_cycle
 from locallinear.kernels.network import make_problem, objective, solve
 from locallinear.kernels.network_dual import lower_bound, make_routes
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import check_estimator
 
-from locallinear._network_graph import neighbor_graph
+from locallinear._network_graph import neighbor_graph, order_nodes
 from locallinear._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
 from reference_network import convex, objective, reweighted
 
@@ -329,6 +329,16 @@ def test_default_graph_is_the_symmetric_neighbor_graph():
     given_graph = NetworkLassoRegressor(tol=1e-8).fit(X, y, graph)
     default = NetworkLassoRegressor(n_neighbors=4, tol=1e-8).fit(X, y)
     assert default.objective_ == pytest.approx(given_graph.objective_, rel=1e-7)
+
+
+def test_ordering_the_nodes_keeps_the_graph():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    node, (heads, tails), weights = neighbor_graph(X, 3)
+    ordered, (new_heads, new_tails), new_weights = order_nodes(node, (heads, tails), weights)
+    before, after = np.zeros((50, 50)), np.zeros((50, 50))
+    before[heads, tails] = before[tails, heads] = weights
+    after[new_heads, new_tails] = after[new_tails, new_heads] = new_weights
+    assert np.array_equal(before[node][:, node], after[ordered][:, ordered])
 
 
 def test_warm_start_reaches_the_same_optimum_along_a_path():

@@ -19,11 +19,13 @@ from locallinear._network_graph import (
     inverse_distances,
     merge_samples,
     neighbor_graph,
+    order_nodes,
 )
 from locallinear.kernels.geometric_median import geometric_median_weights
 
 # An objective below this part of the targets' variance is as good as none.
 _NOTHING = 1e-6
+_SAMPLES_IN_CACHE = 5_000  # beyond, the order of the nodes decides how long memory takes
 _QUERIES_PER_BATCH = 2**16  # times neighbours: bounds memory to a few hundred megabytes
 
 
@@ -143,6 +145,8 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             node, edges, weights = neighbor_graph(X, self.n_neighbors)
         else:
             node, (edges, weights) = np.arange(len(X)), check_graph(graph, len(X))
+        if len(X) > _SAMPLES_IN_CACHE:
+            node, edges, weights = order_nodes(node, edges, weights)
         rows, values, unavoidable = merge_samples(X, targets, node, self.fit_intercept)
         n_rows = np.bincount(node).astype(float)
         penalised = np.arange(rows.shape[1]) < X.shape[1]

@@ -65,28 +65,35 @@ def curve(D, weights, A, B):
 
 
 @njit(cache=True, fastmath=_FAST)
-def add_edge_product(W, heads, tails, weights, A, B, out):
-    """Add Σ_e B_eᵀ C_e B_e W to out without storing the edges' differences."""
-    m, p = W.shape[1:]
-    step = np.empty((m, p))
+def add_product(W, X, node, heads, tails, weights, A, B, out):
+    """Add (Σ_e B_eᵀ C_e B_e + 2 Σ_i x_i x_iᵀ) W to out without storing the edges' differences."""
+    n, m, p = W.shape
+    size = m * p
+    step = np.empty(size)
+    V, result = W.reshape(n, size), out.reshape(n, size)
+    flat_A, flat_B = A.reshape(len(A), size), B.reshape(len(B), size)
     for e in range(len(heads)):
-        wj, wk = W[heads[e]], W[tails[e]]
-        oj, ok = out[heads[e]], out[tails[e]]
-        ae, be = A[e], B[e]
+        j, k, weight = heads[e], tails[e], weights[e]
         a = 0.0
         b = 0.0
+        for c in range(size):
+            step[c] = V[j, c] - V[k, c]
+            a += flat_A[e, c] * step[c]
+            b += flat_B[e, c] * step[c]
+        a *= 0.5 * weight
+        b *= 0.5 * weight
+        for c in range(size):
+            g = weight * step[c] - flat_A[e, c] * b - flat_B[e, c] * a
+            result[j, c] += g
+            result[k, c] -= g
+    for i in range(len(X)):
+        k = node[i]
         for t in range(m):
+            dot = 0.0
             for c in range(p):
-                step[t, c] = wj[t, c] - wk[t, c]
-                a += ae[t, c] * step[t, c]
-                b += be[t, c] * step[t, c]
-        a *= 0.5
-        b *= 0.5
-        for t in range(m):
+                dot += W[k, t, c] * X[i, c]
             for c in range(p):
-                g = weights[e] * (step[t, c] - ae[t, c] * b - be[t, c] * a)
-                oj[t, c] += g
-                ok[t, c] -= g
+                out[k, t, c] += 2 * dot * X[i, c]
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -111,3 +118,28 @@ def add_samples(X, node, v, out):
         for t in range(v.shape[1]):
             for c in range(X.shape[1]):
                 o[t, c] += v[i, t] * X[i, c]
+
+
+@njit(cache=True, fastmath=_FAST)
+def advance(x, residual, direction, image, size):
+    """One step of conjugate gradients along direction, in place."""
+    curvature = 0.0
+    a, b, c, d = x.ravel(), residual.ravel(), direction.ravel(), image.ravel()
+    for i in range(len(a)):
+        curvature += c[i] * d[i]
+    length = size / curvature
+    for i in range(len(a)):
+        a[i] += length * c[i]
+        b[i] -= length * d[i]
+
+
+@njit(cache=True, fastmath=_FAST)
+def turn(direction, z, residual, size):
+    """The next direction of conjugate gradients, in place; returns the new <residual, z>."""
+    a, b, c = direction.ravel(), z.ravel(), residual.ravel()
+    updated = 0.0
+    for i in range(len(a)):
+        updated += b[i] * c[i]
+    for i in range(len(a)):
+        a[i] = b[i] + updated / size * a[i]
+    return updated

@@ -12,33 +12,26 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.sparse import csr_array
+
+from locallinear.kernels.blocks import Blocks, invert_blocks, solve_block
 
 _FAST = {"reassoc", "contract", "nsz"}  # lets dot products vectorise; keeps nan and inf
-_NEAR_ONE = 1 - 1e-13  # keeps I - QᵀQ positive under rounding
 
 
-class Blocks(NamedTuple):
-    """Inverses of p x p blocks: S(I - QᵢᵀQᵢ)S with S = diag(scale[i]), or QᵢᵀQᵢ where dense[i].
+class Hierarchy(NamedTuple):
+    """All grids, one after the other: grid l has the nodes first[l]:first[l + 1].
 
-    Qᵢ are the rows start[i]:start[i + 1] of `factor`.
+    The neighbours of node i are neighbors[indptr[i] : indptr[i + 1]], those before i up to
+    middle[i]; parent[i] is the node of the next grid that i is part of, itself on the last.
     """
 
-    factor: np.ndarray
-    start: np.ndarray
-    scale: np.ndarray
-    dense: np.ndarray
-
-
-class Level(NamedTuple):
-    """One grid: its graph in CSR form, its inverse blocks, and the way to the next grid."""
-
+    first: np.ndarray
     indptr: np.ndarray
+    middle: np.ndarray
     neighbors: np.ndarray
     weights: np.ndarray
     blocks: Blocks
-    aggregates: np.ndarray
-    n_aggregates: int
+    parent: np.ndarray
 
 
 def build_hierarchy(heads, tails, weights, rows, start, diagonal):
@@ -57,252 +50,225 @@ def build_hierarchy(heads, tails, weights, rows, start, diagonal):
 
     Returns
     -------
-    list of Level
+    Hierarchy
     """
-    levels = []
+    graphs, inverses, parents, first = [], [], [], [0]
     while True:
-        n, p = diagonal.shape
-        ends = np.concatenate([heads, tails])
-        adjacency = csr_array(
-            (np.tile(weights, 2), (ends, np.concatenate([tails, heads]))), shape=(n, n)
-        )
-        degrees = np.bincount(ends, np.tile(weights, 2), minlength=n)
+        n = len(diagonal)
+        graph, degrees = _adjacency(heads, tails, weights, n)
         blocks, rows, diagonal = invert_blocks(rows, start, diagonal, degrees)
-        order = np.argsort(-weights, kind="stable")
-        aggregates, n_aggregates = _aggregate(heads, tails, order, n)
-        graph = adjacency.indptr, adjacency.indices, adjacency.data
-        levels.append(Level(*graph, blocks, aggregates, n_aggregates))
-        if len(weights) == 0:
-            return levels
-        heads, tails, weights = _collapse_edges(aggregates[heads], aggregates[tails], weights)
-        rows, start = _join_rows(rows, blocks.start, aggregates, n_aggregates)
-        joined = np.zeros((n_aggregates, p))
-        np.add.at(joined, aggregates, diagonal)
-        diagonal = joined
+        aggregates, n_aggregates = _aggregate(graph[0], graph[2], graph[3])
+        graphs.append(graph)
+        inverses.append(blocks)
+        parents.append(aggregates)
+        first.append(first[-1] + n)
+        if len(heads) == 0:
+            return _flatten(graphs, inverses, parents, np.array(first))
+        members, bounds = _members(aggregates, n_aggregates)
+        heads, tails, weights = _collapse_edges(
+            graph[0], graph[2], graph[3], aggregates, members, bounds
+        )
+        rows, start, diagonal = _join_blocks(rows, blocks.start, diagonal, members, bounds)
 
 
-def v_cycle(levels, residual, depth=0):
+def _flatten(graphs, inverses, parents, first):
+    """One array a field over all grids, with numbers of nodes and places shifted to match."""
+    edges = np.cumsum([0] + [len(graph[2]) for graph in graphs])
+    factors = np.cumsum([0] + [len(blocks.factor) for blocks in inverses])
+    blocks = Blocks(
+        np.concatenate([blocks.factor for blocks in inverses]),
+        _shifted_starts([blocks.start for blocks in inverses], factors),
+        np.concatenate([blocks.scale for blocks in inverses]),
+        np.concatenate([blocks.dense for blocks in inverses]),
+    )
+    parents[-1] = np.arange(len(parents[-1])) - len(parents[-1])
+    return Hierarchy(
+        first,
+        _shifted_starts([graph[0] for graph in graphs], edges),
+        np.concatenate([graph[1] + k for graph, k in zip(graphs, edges, strict=False)]),
+        np.concatenate([graph[2] + k for graph, k in zip(graphs, first, strict=False)]),
+        np.concatenate([graph[3] for graph in graphs]),
+        blocks,
+        np.concatenate([parent + k for parent, k in zip(parents, first[1:], strict=True)]),
+    )
+
+
+def _shifted_starts(starts, shifts):
+    parts = [start[:-1] + shift for start, shift in zip(starts, shifts, strict=False)]
+    return np.concatenate([*parts, shifts[-1:]])
+
+
+def v_cycle(hierarchy, residual):
     """Approximate solution of A w = residual, an (n, m, p) array: symmetric in residual."""
-    level = levels[depth]
-    graph = level.indptr, level.neighbors, level.weights
-    w = np.zeros_like(residual)
-    _forward_sweep(*graph, *level.blocks, residual, w)  # type: ignore[call-arg]
-    if depth + 1 < len(levels):
-        coarse = np.zeros((level.n_aggregates, *residual.shape[1:]))
-        _restrict(*graph, level.aggregates, w, coarse)
-        w += v_cycle(levels, coarse, depth + 1)[level.aggregates]
-        _backward_sweep(*graph, *level.blocks, residual, w)  # type: ignore[call-arg]
-    return w
+    first, indptr, middle, neighbors, weights, blocks, parent = hierarchy
+    graph = first, indptr, middle, neighbors, weights
+    return _cycle(*graph, *blocks, parent, residual)  # type: ignore[call-arg]
 
 
-def pseudo_inverses(rows, start):
-    """Pseudo-inverse of RᵢᵀRᵢ for every node i, which owns rows[start[i]:start[i + 1]]."""
-    nothing = np.zeros((len(start) - 1, rows.shape[1]))
-    return invert_blocks(rows, start, nothing, nothing[:, 0])[0]
+@njit(cache=True, fastmath=_FAST)
+def _cycle(
+    first, indptr, middle, neighbors, weights, factor, start, scale, dense, parent, residual
+):
+    """Down: a forward Gauss-Seidel sweep from zero a grid. Up: add the next grid, sweep back.
+
+    A forward sweep solves node i exactly with the values of its earlier neighbours, so what is
+    left of its equation is the pull of the later ones: that goes to the next grid.
+    """
+    n, m, p = residual.shape
+    n_grids = len(first) - 1
+    b = np.zeros((first[n_grids], m, p))
+    b[:n] = residual
+    w = np.empty_like(b)
+    dots = np.empty(p)
+    flat_b, flat_w = b.reshape(len(b), m * p), w.reshape(len(b), m * p)
+    for grid in range(n_grids):
+        for i in range(first[grid], first[grid + 1]):
+            _relax(neighbors, weights, indptr[i], middle[i], flat_b, flat_w, i)
+            solve_block(factor, start, scale, dense, i, w, dots)
+        if grid + 1 < n_grids:
+            for i in range(first[grid], first[grid + 1]):
+                a = parent[i]
+                for e in range(middle[i], indptr[i + 1]):
+                    j, weight = neighbors[e], weights[e]
+                    for c in range(m * p):
+                        flat_b[a, c] += weight * flat_w[j, c]
+    for grid in range(n_grids - 2, -1, -1):
+        for i in range(first[grid], first[grid + 1]):
+            a = parent[i]
+            for c in range(m * p):
+                flat_w[i, c] += flat_w[a, c]
+        for i in range(first[grid + 1] - 1, first[grid] - 1, -1):
+            _relax(neighbors, weights, indptr[i], indptr[i + 1], flat_b, flat_w, i)
+            solve_block(factor, start, scale, dense, i, w, dots)
+    return w[:n]
 
 
-def apply_blocks(blocks, b):
-    """Inverse blocks times b, an array (n, m, p)."""
-    w = b.copy()
-    _solve_blocks(*blocks, w)  # type: ignore[call-arg]
-    return w
+@njit(cache=True, fastmath=_FAST)
+def _relax(neighbors, weights, begin, end, b, w, i):
+    """The right-hand side of node i's equation, given some of its neighbours, in w[i]."""
+    for c in range(w.shape[1]):
+        w[i, c] = b[i, c]
+    for e in range(begin, end):
+        j, weight = neighbors[e], weights[e]
+        for c in range(w.shape[1]):
+            w[i, c] += weight * w[j, c]
 
 
 @njit(cache=True)
-def _solve_blocks(factor, start, scale, dense, w):
-    for i in range(len(w)):
-        _solve_block(factor, start, scale, dense, i, w[i])
-
-
-@njit(cache=True, fastmath=_FAST)
-def _solve_block(factor, start, scale, dense, i, w):
-    """Apply the inverse of block i to w (m, p) in place."""
-    m, p = w.shape
-    first, last = start[i], start[i + 1]
-    for t in range(m):
-        if dense[i]:
-            z = np.zeros(p)
-            for k in range(first, last):
-                dot = 0.0
-                for c in range(p):
-                    dot += factor[k, c] * w[t, c]
-                for c in range(p):
-                    z[c] += dot * factor[k, c]
-            for c in range(p):
-                w[t, c] = z[c]
-            continue
-        z = np.empty(p)
-        for c in range(p):
-            w[t, c] *= scale[i, c]
-            z[c] = w[t, c]
-        for k in range(first, last):
-            dot = 0.0
-            for c in range(p):
-                dot += factor[k, c] * w[t, c]
-            for c in range(p):
-                z[c] -= dot * factor[k, c]
-        for c in range(p):
-            w[t, c] = z[c] * scale[i, c]
-
-
-@njit(cache=True, fastmath=_FAST)
-def _forward_sweep(indptr, neighbors, weights, factor, start, scale, dense, b, w):
-    """Block Gauss-Seidel from w = 0: only nodes already visited contribute."""
-    n, m, p = b.shape
+def _adjacency(heads, tails, weights, n):
+    """Neighbours of every node, earlier ones first, and the nodes' degrees."""
+    before = np.zeros(n, dtype=np.int64)
+    after = np.zeros(n, dtype=np.int64)
+    degrees = np.zeros(n)
+    for e in range(len(heads)):
+        j, k = min(heads[e], tails[e]), max(heads[e], tails[e])
+        after[j] += 1
+        before[k] += 1
+        degrees[j] += weights[e]
+        degrees[k] += weights[e]
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    middle = np.empty(n, dtype=np.int64)
     for i in range(n):
-        w[i] = b[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            j = neighbors[e]
-            if j < i:
-                for t in range(m):
-                    for c in range(p):
-                        w[i, t, c] += weights[e] * w[j, t, c]
-        _solve_block(factor, start, scale, dense, i, w[i])
-
-
-@njit(cache=True, fastmath=_FAST)
-def _restrict(indptr, neighbors, weights, aggregates, w, coarse):
-    """Sum over each aggregate the residual that a forward sweep from zero leaves.
-
-    Node i was solved exactly with the values of its earlier neighbours, so what is left of
-    its equation is the pull of the later ones.
-    """
-    n, m, p = w.shape
-    for i in range(n):
-        a = aggregates[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            j = neighbors[e]
-            if j > i:
-                for t in range(m):
-                    for c in range(p):
-                        coarse[a, t, c] += weights[e] * w[j, t, c]
-
-
-@njit(cache=True, fastmath=_FAST)
-def _backward_sweep(indptr, neighbors, weights, factor, start, scale, dense, b, w):
-    n, m, p = b.shape
-    for i in range(n - 1, -1, -1):
-        w[i] = b[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            j = neighbors[e]
-            for t in range(m):
-                for c in range(p):
-                    w[i, t, c] += weights[e] * w[j, t, c]
-        _solve_block(factor, start, scale, dense, i, w[i])
+        middle[i] = indptr[i] + before[i]
+        indptr[i + 1] = middle[i] + after[i]
+        before[i], after[i] = indptr[i], middle[i]
+    neighbors = np.empty(2 * len(heads), dtype=np.int64)
+    values = np.empty(2 * len(heads))
+    for e in range(len(heads)):
+        j, k = min(heads[e], tails[e]), max(heads[e], tails[e])
+        neighbors[after[j]], values[after[j]] = k, weights[e]
+        neighbors[before[k]], values[before[k]] = j, weights[e]
+        after[j] += 1
+        before[k] += 1
+    return (indptr, middle, neighbors, values), degrees
 
 
 @njit(cache=True)
-def _aggregate(heads, tails, order, n):
-    """Join nodes along their strongest edges: every node with an edge gets company.
+def _aggregate(indptr, neighbors, weights):
+    """Join every node to its strongest neighbour: numbers of the aggregates, and their count.
 
-    An edge, taken in order, starts an aggregate when both its ends are free and draws in a
-    free end when the other is taken; it never joins two aggregates, which bounds their size
-    on all but star-like graphs.
+    From node to strongest neighbour the edges get stronger (equal ones are ordered by their
+    ends), so each walk ends at two nodes that are each other's strongest.
     """
+    n = len(indptr) - 1
+    strongest = np.full(n, -1)
+    for i in range(n):
+        best = -1.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j, k = neighbors[e], strongest[i]
+            tie = weights[e] == best and (min(i, j), max(i, j)) < (min(i, k), max(i, k))
+            if weights[e] > best or tie:
+                best = weights[e]
+                strongest[i] = j
     aggregates = np.full(n, -1)
     count = 0
-    for e in order:
-        j, k = heads[e], tails[e]
-        if aggregates[j] < 0 and aggregates[k] < 0:
-            aggregates[j] = aggregates[k] = count
-            count += 1
-        elif aggregates[j] < 0:
-            aggregates[j] = aggregates[k]
-        elif aggregates[k] < 0:
-            aggregates[k] = aggregates[j]
     for i in range(n):
-        if aggregates[i] < 0:
-            aggregates[i] = count
+        j = i
+        while aggregates[j] < 0 and strongest[j] >= 0 and strongest[strongest[j]] != j:
+            j = strongest[j]
+        if aggregates[j] < 0:
+            aggregates[j] = count
+            if strongest[j] >= 0:
+                aggregates[strongest[j]] = count
             count += 1
+        label = aggregates[j]
+        j = i
+        while aggregates[j] < 0:
+            aggregates[j] = label
+            j = strongest[j]
     return aggregates, count
 
 
-def _collapse_edges(heads, tails, weights):
-    """Edges between aggregates, parallel ones summed and inner ones dropped."""
-    keep = heads != tails
-    low = np.minimum(heads, tails)[keep]
-    high = np.maximum(heads, tails)[keep]
-    pairs, where = np.unique(low * (high.max(initial=0) + 1) + high, return_inverse=True)
-    width = high.max(initial=0) + 1
-    return pairs // width, pairs % width, np.bincount(where, weights[keep], len(pairs))
-
-
-def _join_rows(rows, start, aggregates, n_aggregates):
-    """The rows of each aggregate: those of its nodes."""
-    owner = aggregates[np.repeat(np.arange(len(start) - 1), np.diff(start))]
-    counts = np.bincount(owner, minlength=n_aggregates)
-    return rows[np.argsort(owner, kind="stable")], np.concatenate([[0], np.cumsum(counts)])
-
-
-def invert_blocks(rows, start, diagonal, degrees):
-    """Factors of the inverse blocks, and the blocks as the next grid feels them.
-
-    Block i is Gᵢ + δᵢ I, with Gᵢ = RᵢᵀRᵢ + diag(kᵢ) and δᵢ the degree. Fewer rows than
-    columns: Woodbury, with Q = diag(σ / √(1 + σ²)) V from the singular values R S = U diag(σ) V,
-    S² = (δ + k)⁻¹. Otherwise, and for nodes without edges, the (pseudo-)inverse from the
-    singular values of the block's rows. Gram matrices are never formed: features whose scales
-    differ by 1e8 and more are common, and squares of that are below rounding.
-
-    A common move of an aggregate reaches the data of node i through its edges, springs of
-    stiffness δᵢ in series with Gᵢ. So the next grid gets δ - δ (G + δ)⁻¹ δ in place of G:
-    with the plain Galerkin sum, stiff data (large features) would hold the aggregate still
-    although each node can give way on its own.
-    """
-    p = diagonal.shape[1]
-    counts = np.diff(start)
-    dense = (counts >= p) | (degrees <= 0)
-    sizes = np.where(dense & (diagonal.max(axis=1) > 0), p, np.minimum(counts, p))
-    factor_start = np.concatenate([[0], np.cumsum(sizes)])
-    factor = np.zeros((factor_start[-1], p))
-    soft = np.zeros((factor_start[-1], p))
-    scale = 1 / np.sqrt(np.where(dense[:, None], 1, diagonal + degrees[:, None]))
-    _factorise(rows, start, diagonal, degrees, dense, scale, factor_start, factor, soft)
-    stiffness = degrees[:, None] * diagonal * scale**2
-    stiffness[dense] = 0  # held in the rows
-    return Blocks(factor, factor_start, scale, dense), soft, stiffness
-
-
-@njit(cache=True, fastmath=_FAST)
-def _factorise(rows, start, diagonal, degrees, dense, scale, factor_start, factor, soft):
-    p = rows.shape[1]
-    for i in range(len(start) - 1):
-        own = rows[start[i] : start[i + 1]]
-        first, last = factor_start[i], factor_start[i + 1]
-        if dense[i]:
-            _factorise_dense(own, diagonal[i], degrees[i], factor[first:last], soft[first:last])
-            continue
-        for k in range(len(own)):
-            for c in range(p):
-                factor[first + k, c] = own[k, c] * scale[i, c]
-        if len(own) == 1:
-            square = np.sum(factor[first] ** 2)
-            if square > 0:
-                factor[first] *= np.sqrt(min(1 / (1 + square), _NEAR_ONE / square))
-        elif len(own) > 1:
-            _, values, vectors = np.linalg.svd(factor[first:last], False)
-            for k in range(len(own)):
-                square = values[k] ** 2
-                factor[first + k] = vectors[k] * np.sqrt(min(square / (1 + square), _NEAR_ONE))
-        for k in range(first, last):
-            for c in range(p):
-                soft[k, c] = degrees[i] * factor[k, c] * scale[i, c]
+@njit(cache=True)
+def _members(aggregates, count):
+    """Nodes sorted by aggregate: aggregate a has members[bounds[a] : bounds[a + 1]]."""
+    bounds = np.zeros(count + 1, dtype=np.int64)
+    for a in aggregates:
+        bounds[a + 1] += 1
+    bounds = np.cumsum(bounds)
+    fill = bounds[:-1].copy()
+    members = np.empty(len(aggregates), dtype=np.int64)
+    for i in range(len(aggregates)):
+        members[fill[aggregates[i]]] = i
+        fill[aggregates[i]] += 1
+    return members, bounds
 
 
 @njit(cache=True)
-def _factorise_dense(rows, diagonal, degree, factor, soft):
-    if len(factor) == 0:
-        return
-    if len(factor) == 1 and len(rows) == 1 and degree <= 0:
-        square = np.sum(rows[0] ** 2)
-        factor[0] = rows[0] / square if square > 0 else rows[0]
-        return
-    stacked = np.concatenate((rows, np.diag(np.sqrt(diagonal)))) if diagonal.max() > 0 else rows
-    if len(stacked) > rows.shape[1]:
-        stacked = np.linalg.qr(stacked)[1]
-    _, values, vectors = np.linalg.svd(stacked, False)
-    for c in range(len(factor)):
-        square = values[c] ** 2 + degree
-        if degree > 0:
-            soft[c] = vectors[c] * (values[c] * np.sqrt(degree / square))
-        if degree > 0 or values[c] > 1e-10 * values[0]:
-            factor[c] = vectors[c] / np.sqrt(square)
+def _collapse_edges(indptr, neighbors, weights, aggregates, members, bounds):
+    """Edges between aggregates, parallel ones summed and inner ones dropped."""
+    heads = np.empty(len(neighbors) // 2, dtype=np.int64)
+    tails = np.empty_like(heads)
+    sums = np.zeros(len(heads))
+    place = np.full(len(bounds) - 1, -1)  # of the edge from the current aggregate
+    count = 0
+    for a in range(len(bounds) - 1):
+        begin = count
+        for i in members[bounds[a] : bounds[a + 1]]:
+            for e in range(indptr[i], indptr[i + 1]):
+                other = aggregates[neighbors[e]]
+                if other <= a:
+                    continue
+                if place[other] < begin:
+                    place[other] = count
+                    heads[count], tails[count] = a, other
+                    count += 1
+                sums[place[other]] += weights[e]
+    return heads[:count], tails[:count], sums[:count]
+
+
+@njit(cache=True)
+def _join_blocks(rows, start, diagonal, members, bounds):
+    """The rows of each aggregate are those of its nodes, its diagonal is their sum."""
+    joined = np.empty_like(rows)
+    joined_start = np.zeros(len(bounds), dtype=np.int64)
+    sums = np.zeros((len(bounds) - 1, rows.shape[1]))
+    count = 0
+    for a in range(len(bounds) - 1):
+        for i in members[bounds[a] : bounds[a + 1]]:
+            for k in range(start[i], start[i + 1]):
+                joined[count] = rows[k]
+                count += 1
+            sums[a] += diagonal[i]
+        joined_start[a + 1] = count
+    return joined, joined_start, sums

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from locallinear.kernels.blocks import apply_blocks, pseudo_inverses
 from locallinear.kernels.edges import add_samples, differences, norms, predict_samples
-from locallinear.kernels.multigrid import apply_blocks, pseudo_inverses
 from locallinear.kernels.network_dual import lower_bound, make_routes
 from locallinear.kernels.network_newton import newton_step, smoothed_objective, smoothing_widths
 
@@ -31,6 +31,7 @@ _FUSED = 5.0  # an edge fuses when its difference is below this many smoothing w
 _ROUNDS = 6  # attempts to fuse, each with smoothing and threshold eight times smaller
 _PATIENCE = 15  # steps within which the gap must shrink
 _POLISH = 10  # steps after a contraction; the right one starts next to its optimum
+_HOPE = 0.1  # part of the way to the allowed objective that such a step must make
 
 
 class Problem(NamedTuple):
@@ -180,7 +181,8 @@ def _mean_spread(problem, W):
 def _descend(problem, routes, state, scale, target, max_iter, allowed=np.inf):
     """Newton steps with shrinking smoothing until the gap is within the target.
 
-    Stops as well when the optimum is proved to be above `allowed`.
+    Stops as well when the optimum is proved to be above `allowed`, or when a step makes so
+    little of the way there that it looks so.
     """
     tol, floor = target
     W, U, signs, value, bound, mu, n_iter = state
@@ -198,7 +200,9 @@ def _descend(problem, routes, state, scale, target, max_iter, allowed=np.inf):
             break
         U = step.flows / np.maximum(1, norms(step.flows) / problem.limits)[:, None, None]
         signs = step.signs
-        value = objective(problem, W)
+        before, value = value, objective(problem, W)
+        if before - value < _HOPE * (value - allowed):
+            break
         wanted = max(_SHRINK * (value - bound), 0.3 * tol * max(value, floor))
         mu = min(mu, wanted / problem.n_terms)
     return _State(W, U, signs, value, bound, mu, n_iter)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from locallinear.kernels.blocks import Blocks, apply_blocks, pseudo_inverses
 from locallinear.kernels.edges import add_samples, divergence, norms, predict_samples
-from locallinear.kernels.multigrid import Blocks, apply_blocks, pseudo_inverses
 
 
 class Routes(NamedTuple):

@@ -11,13 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from locallinear.kernels.edges import (
-    add_edge_product,
+    add_product,
     add_samples,
+    advance,
     curve,
     differences,
     divergence,
     norms,
     predict_samples,
+    turn,
 )
 from locallinear.kernels.multigrid import build_hierarchy, v_cycle
 
@@ -79,9 +81,11 @@ def newton_step(problem, W, U, signs, widths, rtol):
     gradient += penalty.gradient
 
     def product(V):
-        out = penalty.diagonal * V + penalty.slopes * (penalty.slopes * V).sum(2, keepdims=True)
-        add_edge_product(V, heads, tails, weights, A, B, out)
-        add_samples(X, node, 2 * predict_samples(X, node, V), out)
+        out = np.zeros_like(V)
+        if problem.exclusive.any():
+            along = (penalty.slopes * V).sum(axis=2, keepdims=True)
+            out += penalty.diagonal * V + penalty.slopes * along
+        add_product(V, X, node, heads, tails, weights, A, B, out)
         return out
 
     # The cycle knows scalar edge weights only: the mean curvature over all directions.
@@ -176,12 +180,6 @@ def _conjugate_gradients(product, precondition, b, free, rtol):
     for _ in range(_CG_STEPS):
         if not size > rtol**2 * first:
             break
-        image = restrict(product(direction))
-        length = size / np.vdot(direction, image)
-        x += length * direction
-        residual -= length * image
-        z = restrict(precondition(residual))
-        previous, size = size, np.vdot(residual, z)
-        direction *= size / previous
-        direction += z
+        advance(x, residual, direction, restrict(product(direction)), size)
+        size = turn(direction, restrict(precondition(residual)), residual, size)
     return x
