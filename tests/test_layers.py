@@ -16,8 +16,8 @@ PACKAGE = "locallinear"
 # are not named here are held by the rules on cycles and kernels alone.
 STOREYS = [
     {"kernels"},
-    {"_chunks", "_files", "_progress", "_read_table", "_samples", "_scaling", "_threads"},
-    {"_encoding", "_explanation", "_tables", "_validation"},
+    {"_chunks", "_files", "_progress", "_samples", "_scaling", "_threads"},
+    {"_encoding", "_explanation", "_read_table", "_tables", "_validation"},
     {"_structures", "_network_graph", "io"},
     {"_neighborhoods"},
     {"_anchors"},
