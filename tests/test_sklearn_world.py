@@ -110,7 +110,7 @@ def test_explanation_as_a_frame_adds_up_to_the_predictions(frame):
     assert table.index.names == ["query", "target", "feature"]
     assert len(table) == 4 * 11
     assert_allclose(table["contribution"].groupby("query").sum(), told.prediction)
-    age = table.loc[(2, "y", "age")]
+    age = table.loc[(2, y.name, "age")]
     assert_allclose(age["contribution"], age["coef"] * X["age"].iloc[2])
 
 
