@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from ._chunks import row_chunks
 from ._neighborhoods import Neighbors
@@ -46,6 +45,8 @@ def select_points(
         # Drawn for all points whatever k is, so that fewer anchors are the first of more.
         chosen = rows[random_state.permutation(len(rows))[:k]]
         return Z[chosen], chosen
+    from sklearn.cluster import KMeans  # takes long to import
+
     means = KMeans(k, init="k-means++", n_init=1, random_state=random_state)
     return means.fit(Z[rows], sample_weight=mass).cluster_centers_, None
 

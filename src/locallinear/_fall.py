@@ -215,7 +215,7 @@ class FALL(BaseEstimator):
             with one_blas_thread():
                 self._fit_anchors(X, Y, graph)
                 self._neighbors.build()
-                self._assign_samples(samples.places(), Y)
+                self._assign_samples(0, Y)
         except BaseException:
             del self._samples  # half a model is none
             raise
@@ -269,19 +269,19 @@ class FALL(BaseEstimator):
         )
         self.anchor_models_ = self._space.models_to_units(self._models)
 
-    def _assign_samples(self, places: Rows, Y: Array) -> None:
-        """Theorem 3 for the samples at these places, whose targets are Y."""
+    def _assign_samples(self, first: int, Y: Array) -> None:
+        """Theorem 3 for the samples from place `first` on, whose targets are Y."""
         Z, samples = self._samples["Z"], self._samples
         n_near = min(self.assignment_neighbors, samples.n_searchable)
         k, d, m = len(self._models), Z.shape[1], Y.shape[1]
-        for chunk in row_chunks(len(places), n_near * (k * (m + 1) + d) * 8):
-            here, y = places[chunk], Y[chunk]
+        for chunk in row_chunks(len(Y), n_near * (k * (m + 1) + d) * 8):
+            here, y = slice(first + chunk.start, first + chunk.stop), Y[chunk]
             residuals = local_models.anchor_residuals(Z[here], y, self._models)
             if n_near == 1:
                 errors = local_models.squared_errors(residuals)
             else:
                 near = self._neighbors.query(self._located[here], n_near)[1]
-                targets = self._targets(near, places, Y)
+                targets = self._targets(near, first, Y)
                 errors = self._near_errors(near, targets, self.assignment_neighbors)
             labels = local_models.best_anchors(errors, y)
             samples["labels"][here] = labels
@@ -302,9 +302,8 @@ class FALL(BaseEstimator):
         shares = combine.cut_at(self._samples["weights"][near], total)
         return np.einsum("ca,cak->ck", shares, errors)
 
-    def _targets(self, rows: Rows, new: Rows, Y: Array) -> Array:
-        """Targets of samples: of new ones from Y, of the others as residual plus model."""
-        first = new[0]
+    def _targets(self, rows: Rows, first: int, Y: Array) -> Array:
+        """Targets of samples: from `first` on those of Y, before it residual plus model."""
         out = np.empty((*rows.shape, Y.shape[1]))
         known = rows < first
         out[~known] = Y[rows[~known] - first]
@@ -328,9 +327,9 @@ class FALL(BaseEstimator):
         if "weights" in samples:
             new["weights"] = weights = np.ones(len(X)) if weights is None else weights
         searchable = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        places = samples.append(searchable, **new)
+        first = samples.append(searchable, **new)
         self._neighbors.update(self._located, samples.searchable)
-        self._assign_samples(places, Y)
+        self._assign_samples(first, Y)
         self.n_samples_fit_ = len(samples)
 
     def _assign_labelled(self, X: Array, Y: Array) -> Rows:
@@ -339,7 +338,7 @@ class FALL(BaseEstimator):
         n_others = self.assignment_neighbors - 1
         n_near = min(n_others + 1, self._samples.n_searchable)
         labels = np.empty(len(Z), dtype=np.intp)
-        nothing = np.array([len(self._samples["Z"])])
+        beyond = len(self._samples["Z"])
         for chunk in row_chunks(len(Z), n_near * (len(self._models) * 2 + Z.shape[1]) * 8):
             residuals = local_models.anchor_residuals(Z[chunk], Y[chunk], self._models)
             errors = local_models.squared_errors(residuals)
@@ -347,7 +346,7 @@ class FALL(BaseEstimator):
                 # A stored sample at the same place is this one; otherwise it is one of the near.
                 distances, near = self._neighbors.query(self._points(Z[chunk]), n_near)
                 stored = distances[:, 0] == 0
-                targets = self._targets(near, nothing, Y)
+                targets = self._targets(near, beyond, Y)
                 whole = self._near_errors(near, targets, n_others + 1)
                 others = np.s_[:, :n_others]
                 errors += self._near_errors(near[others], targets[others], n_others)

@@ -62,8 +62,8 @@ class Samples:
         """The numbers of the rows that stand at these places."""
         return places if self._live is None else np.searchsorted(self._live, places)
 
-    def append(self, searchable: NDArray[np.bool_], **columns: NDArray) -> Rows:
-        """Add rows to the end; returns their places."""
+    def append(self, searchable: NDArray[np.bool_], **columns: NDArray) -> int:
+        """Add rows to the end; returns the place of the first."""
         start, stop = self._used, self._used + len(searchable)
         if "searchable" not in self and not searchable.all():
             self._buffers["searchable"] = np.ones(start, dtype=bool)
@@ -80,7 +80,7 @@ class Samples:
             self._live = np.concatenate([self._live, np.arange(start, stop)])
         self._used = stop
         self.n_searchable += int(np.count_nonzero(searchable))
-        return np.arange(start, stop)
+        return start
 
     def add_column(self, name: str, value: float) -> None:
         """A new column that is the same for all rows so far."""

@@ -83,6 +83,7 @@ class Scan:
         # Squared distances come from inner products, whose rounding grows with the distance from
         # the origin: so the origin moves into the middle of the points.
         self.centre = self.points.mean(axis=0) if len(self.rows) else np.zeros(points.shape[1])
+        self._blocks: tuple[int, _Blocks] | None = None  # for the last number of neighbours
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
         """Rows (q, c) that hold the nearest of this part; -1 where there is none."""
@@ -91,7 +92,7 @@ class Scan:
             points, rows = points[searchable[rows]], rows[searchable[rows]]
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
-        blocks = _Blocks(points, self.centre, n_neighbors)
+        blocks = self._prepared(points, n_neighbors)
         starts = range(0, len(X), _batch_size(len(X), points.size))
 
         def scan(start: int) -> Rows:
@@ -112,6 +113,15 @@ class Scan:
         for start, f in zip(starts, found, strict=True):
             out[start : start + len(f), : f.shape[1]] = f
         return out
+
+    def _prepared(self, points: Array, n_neighbors: int) -> "_Blocks":
+        """The points as blocks: kept, where they are all and no memory to speak of."""
+        if points is not self.points or points.nbytes > SCAN_PREPARED:
+            return _Blocks(points, self.centre, n_neighbors)
+        kept = self._blocks
+        if kept is None or kept[0] != n_neighbors:
+            kept = self._blocks = n_neighbors, _Blocks(points, self.centre, n_neighbors)
+        return kept[1]
 
 
 class _Blocks:

@@ -25,7 +25,7 @@ def stored_samples(model: FALL) -> tuple[Array, Array]:
     """The samples that a model keeps, in units: inputs (n, d) and numeric targets (n, m)."""
     places = model._samples.places()
     nothing = np.empty((0, len(model._target_names)))
-    Y = model._targets(places, np.array([len(model._samples["Z"])]), nothing)
+    Y = model._targets(places, len(model._samples["Z"]), nothing)
     return model._space.inverse(model._samples["Z"][places]), Y
 
 
