@@ -132,7 +132,7 @@ class AnyScorer:
             self.replay.values = predictions[:, :, c].T
             try:
                 out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
-            except Exception as error:
+            except Exception as error:  # a user's scorer can fail in any way
                 out[c] = np.nan
                 self.failure = f"scoring failed with {type(error).__name__}: {error}"
         return out
