@@ -1,6 +1,7 @@
 """Local linear models that are accurate and readable at once."""
 
 from ._cv import FALLClassifierCV, FALLRegressorCV
+from ._ensemble import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
@@ -13,6 +14,8 @@ __version__ = "0.1.0"
 __all__ = [
     "FALLClassifier",
     "FALLClassifierCV",
+    "FALLEnsembleClassifier",
+    "FALLEnsembleRegressor",
     "FALLRegressor",
     "FALLRegressorCV",
     "LocalExplanation",

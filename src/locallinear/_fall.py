@@ -17,8 +17,8 @@ from . import _validation as checks
 from ._anchors import fit_anchor_models, rows_of_points, select_points
 from ._chunks import row_chunks
 from ._explanation import LocalExplanation
-from ._metric import learn_metric
-from ._neighborhoods import Neighbors, neighbor_sets
+from ._nearness import fit_nearness, nearness_from_arrays
+from ._neighborhoods import neighbor_sets
 from ._samples import Samples
 from ._scaling import fit_space, space_from_arrays
 from ._threads import one_blas_thread
@@ -30,7 +30,7 @@ Rows = NDArray[np.intp]
 # What a file holds of a fitted model beside its samples and its feature space.
 FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
 FITTED += ["classes_", "feature_weights_"]
-FITTED += ["_models", "_multipliers", "_target_names", "_one_target"]
+FITTED += ["_models", "_target_names", "_one_target"]
 
 
 class FALL(BaseEstimator):
@@ -57,6 +57,7 @@ class FALL(BaseEstimator):
         scaling="standard",
         neighborhood="euclidean",
         metric_iterations=4,
+        neighborhood_features=None,
         assignment_neighbors=1,
         n_jobs=None,
         random_state=None,
@@ -74,6 +75,7 @@ class FALL(BaseEstimator):
         self.scaling = scaling
         self.neighborhood = neighborhood
         self.metric_iterations = metric_iterations
+        self.neighborhood_features = neighborhood_features
         self.assignment_neighbors = assignment_neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -85,7 +87,7 @@ class FALL(BaseEstimator):
     def __setstate__(self, state):
         super().__setstate__(state)
         if hasattr(self, "_samples"):
-            self._neighbors = Neighbors(self._located, self._samples.searchable, self.n_jobs)
+            self._index_samples()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_samples")
@@ -172,6 +174,7 @@ class FALL(BaseEstimator):
         return {
             "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
             "space": self._space.arrays(),
+            "nearness": self._nearness.arrays(),
             "samples": {name: self._samples[name][places] for name in self._samples},
         }
 
@@ -183,8 +186,9 @@ class FALL(BaseEstimator):
             if name in attributes:
                 setattr(self, name, attributes[name])
         self._space = space_from_arrays(**state["space"])
+        self._nearness = nearness_from_arrays(**state["nearness"])
         self._samples = Samples(columns.pop("searchable", None), **columns)
-        self._neighbors = Neighbors(self._located, self._samples.searchable, self.n_jobs)
+        self._index_samples()
         self.n_samples_fit_ = len(self._samples)
 
     def _fit(self, X: Array, Y: Array, sample_weight, graph) -> None:
@@ -199,18 +203,19 @@ class FALL(BaseEstimator):
         Z = self._space.transform(X)
         if Z is X:
             Z = X.copy()  # what is written into X after the fit must not reach the model
-        self._learn_metric(Z, Y, weights)
+        self._fit_nearness(Z, Y, weights)
         columns = {"Z": Z, "residuals": np.empty_like(Y)}
         columns["labels"] = np.empty(len(X), dtype=np.int32)
         if weights is not None:
             columns["weights"] = weights
-        if self._multipliers is not None:
-            columns["points"] = self._points(Z)
+        points = self._nearness.points(Z)
+        if points is not Z:
+            columns["points"] = points
         samples = Samples(searchable, **columns)
         checks.check_enough_samples(self.n_neighbors, samples.n_searchable)
         self._samples = samples
         self.n_samples_fit_ = len(X)
-        self._neighbors = Neighbors(self._located, searchable, self.n_jobs)
+        self._index_samples()
         try:
             with one_blas_thread():
                 self._fit_anchors(X, Y, graph)
@@ -220,23 +225,29 @@ class FALL(BaseEstimator):
             del self._samples  # half a model is none
             raise
 
-    def _learn_metric(self, Z: Array, Y: Array, weights: Array | None) -> None:
-        """What distances multiply the features with; None for nothing."""
-        self._multipliers = None
+    def _fit_nearness(self, Z: Array, Y: Array, weights: Array | None) -> None:
+        """How near is measured."""
         self.__dict__.pop("feature_weights_", None)
-        if self.neighborhood == "learned":
-            history, scale = learn_metric(Z, Y, weights, self.metric_iterations)
-            self.feature_weights_ = history[-1] / history[-1].sum()
-            self._multipliers = history[-1] / scale
-
-    def _points(self, Z: Array) -> Array:
-        """Where inputs Z are for the neighbour search."""
-        return Z if self._multipliers is None else Z * self._multipliers
+        self._nearness = fit_nearness(
+            self.neighborhood,
+            Z,
+            Y,
+            weights,
+            features=checks.check_features(self.neighborhood_features, Z.shape[1]),
+            rounds=self.metric_iterations,
+            random_state=self.random_state,
+        )
+        if self._nearness.importance is not None:
+            self.feature_weights_ = self._nearness.importance
 
     @property
     def _located(self) -> Array:
         """Where the samples are for the neighbour search."""
-        return self._samples["Z" if self._multipliers is None else "points"]
+        return self._samples["points" if "points" in self._samples else "Z"]
+
+    def _index_samples(self) -> None:
+        """Make the structure that finds neighbours among the samples."""
+        self._neighbors = self._nearness.index(self._located, self._samples.searchable, self.n_jobs)
 
     def _fit_anchors(self, X: Array, Y: Array, graph) -> None:
         """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood."""
@@ -256,12 +267,16 @@ class FALL(BaseEstimator):
             self.anchor_points_ = checks.check_anchor_points(self.anchor_selection, Z.shape[1])
             points, rows = self._space.transform(self.anchor_points_), None
         if graph is not None:
-            rows = rows_of_points(self._points(points), self._neighbors) if rows is None else rows
+            rows = (
+                rows_of_points(self._nearness.points(points), self._neighbors)
+                if rows is None
+                else rows
+            )
             near, padding = neighbor_sets(graph, rows, samples.searchable)
             reach = np.inf
         else:
             n_near = min(self.n_anchor_neighbors, samples.n_searchable)
-            near, padding = self._neighbors.query(self._points(points), n_near)[1], None
+            near, padding = self._neighbors.query(self._nearness.points(points), n_near)[1], None
             reach = self.n_anchor_neighbors
         penalty = self.anchor_alpha, self.anchor_l1_ratio
         self._models = fit_anchor_models(
@@ -320,8 +335,8 @@ class FALL(BaseEstimator):
         samples = self._samples
         Z = self._space.transform(X)
         new = {"Z": Z, "residuals": Y, "labels": np.zeros(len(X))}
-        if self._multipliers is not None:
-            new["points"] = self._points(Z)
+        if "points" in samples:
+            new["points"] = self._nearness.points(Z)
         if weights is not None and "weights" not in samples:
             samples.add_column("weights", 1.0)
         if "weights" in samples:
@@ -344,7 +359,7 @@ class FALL(BaseEstimator):
             errors = local_models.squared_errors(residuals)
             if n_others:
                 # A stored sample at the same place is this one; otherwise it is one of the near.
-                distances, near = self._neighbors.query(self._points(Z[chunk]), n_near)
+                distances, near = self._neighbors.query(self._nearness.points(Z[chunk]), n_near)
                 stored = distances[:, 0] == 0
                 targets = self._targets(near, beyond, Y)
                 whole = self._near_errors(near, targets, n_others + 1)
@@ -418,7 +433,7 @@ class FALL(BaseEstimator):
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
-        distances, near = self._neighbors.query(self._points(Z), self.n_neighbors)
+        distances, near = self._neighbors.query(self._nearness.points(Z), self.n_neighbors)
         shares = combine.distance_weights(distances, self.weights)
         if callable(self.weights):
             shares = checks.check_neighbor_weights(shares, distances.shape)

@@ -15,10 +15,14 @@ from sklearn.utils import check_random_state
 
 from ._anchors import select_points
 from ._chunks import row_chunks
-from ._metric import learn_metric
-from ._neighborhoods import Neighbors
+from ._nearness import fit_nearness
 from ._scaling import fit_space
-from ._validation import check_anchor_models, check_anchor_points, check_neighbor_weights
+from ._validation import (
+    check_anchor_models,
+    check_anchor_points,
+    check_features,
+    check_neighbor_weights,
+)
 from .kernels import local_models
 from .kernels.anchors import elastic_net_path, ridge_path
 from .kernels.combine import cut_at, distance_weights, normalised
@@ -40,29 +44,34 @@ class Fold:
     ----------
     X, Y, weights : training inputs (n, d), numeric targets (n, m), sample weights or None
     queries : (q, d) inputs of the samples to predict
-    space : scaling, neighborhood and metric_iterations
+    space : scaling, neighborhood, metric_iterations and neighborhood_features
     grid : all values of all parameters
     seed : random_state of the estimators
     """
 
     def __init__(self, X, Y, weights, queries, space, grid: dict[str, list], seed: int, n_jobs):
         searchable = None if weights is None or weights.all() else weights > 0
-        scaling, neighborhood, rounds = space
+        scaling, neighborhood, rounds, features = space
         self.space = fit_space(scaling, X, weights)
         self.Z, self.Y, self.weights = self.space.transform(X), Y, weights
         self.queries = self.space.transform(queries)
-        self.multipliers = np.ones(X.shape[1])
-        if neighborhood == "learned":
-            history, scale = learn_metric(self.Z, Y, weights, rounds)
-            self.multipliers = history[-1] / scale
-        self.points = self.Z if neighborhood == "euclidean" else self.Z * self.multipliers
-        self.neighbors = Neighbors(self.points, searchable, n_jobs)
+        self.nearness = fit_nearness(
+            neighborhood,
+            self.Z,
+            Y,
+            weights,
+            features=check_features(features, X.shape[1]),
+            rounds=rounds,
+            random_state=seed,
+        )
+        self.points = self.nearness.points(self.Z)
+        self.neighbors = self.nearness.index(self.points, searchable, n_jobs)
         self.n_searchable = len(X) if searchable is None else int(np.count_nonzero(searchable))
         numbers = np.array(grid["n_neighbors"])
         self.possible = numbers <= self.n_searchable
         self.levels = np.unique(numbers[self.possible]).tolist()
         n_near = max(self.levels, default=1)
-        self.distances, self.near = self.neighbors.query(self.queries * self.multipliers, n_near)
+        self.distances, self.near = self.neighbors.query(self.nearness.points(self.queries), n_near)
         self.floor = local_models.tie_floor(Y)
         self.grid, self.seed = grid, seed
         self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}
@@ -199,7 +208,7 @@ class AnchorSet:
         self.models = models
         if points is not None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            self.near = fold.neighbors.query(points * fold.multipliers, n_near)[1]
+            self.near = fold.neighbors.query(fold.nearness.points(points), n_near)[1]
 
     def model_path(
         self, n_near: int, alphas: list[float], l1_ratio: float, fit_intercept: bool

@@ -23,11 +23,11 @@ DEFAULT: dict[str, list] = {
     "n_anchors": [30, 100, 200],
     "n_anchor_neighbors": [20, 40, 80],
     "anchor_alpha": [1e-2, 1e-1, 1e0],
-    "alpha": [1e0, 1e1, 1e2],
+    "alpha": [1e-1, 1e0, 1e1, 1e2],
     "n_neighbors": [3, 5, 8, 12, 20],
     "assignment_neighbors": [5, 15],
     "scaling": ["standard", "quantile"],
-    "neighborhood": ["euclidean", "learned"],
+    "neighborhood": ["euclidean", "learned", "forest"],
 }
 
 GRIDS = {"paper": PAPER, "default": DEFAULT}
@@ -36,7 +36,7 @@ GRIDS = {"paper": PAPER, "default": DEFAULT}
 NOT_SEARCHED = {"n_jobs", "random_state"}
 
 # How many axes the parameters have that can be arrays.
-ARRAYS = {"anchor_selection": 2, "anchor_models": 3}
+ARRAYS = {"anchor_selection": 2, "anchor_models": 3, "neighborhood_features": 1}
 
 
 def check_grid(grid: str | dict, estimator) -> dict[str, list]:
@@ -72,4 +72,6 @@ def _check_values(name: str, values: Any, estimator) -> list:
             )
         except InvalidParameterError as error:
             raise ValueError(f"grid[{name!r}] holds a value that cannot be: {error}") from None
+    if name == "neighborhood_features":  # as tuples they tell feature spaces apart
+        return [None if value is None else tuple(np.asarray(value).tolist()) for value in values]
     return values

@@ -43,8 +43,8 @@ def learn_metric(
     centres, mass = rows[::stride], mass[::stride]
     v = np.ones(len(Z)) if weights is None else weights
     searchable = None if weights is None else weights > 0
-    X, scale = _standardised(Z, v)
-    Y, _ = _standardised(Y, v)
+    X, scale = standardised(Z, v)
+    Y, _ = standardised(Y, v)
     n_near = min(N_NEAR, int(np.count_nonzero(v)))
     importance = np.ones(X.shape[1])
     history = []
@@ -99,7 +99,7 @@ def _unit(weights: Array) -> Array:
     return weights / np.sqrt(np.mean(weights**2))
 
 
-def _standardised(X: Array, weights: Array) -> tuple[Array, Array]:
+def standardised(X: Array, weights: Array) -> tuple[Array, Array]:
     """X with mean 0 and variance 1, and the standard deviations; constant columns become 0."""
     X = X - X[0]
     X -= np.average(X, axis=0, weights=weights)

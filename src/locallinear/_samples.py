@@ -86,6 +86,12 @@ class Samples:
         """A new column that is the same for all rows so far."""
         self._buffers[name] = np.full(self._used, value)
 
+    def share(self, other: "Samples", names: tuple[str, ...]) -> None:
+        """Hold these columns in the memory of samples whose columns are equal."""
+        for name in names:
+            if name in self._buffers:
+                self._buffers[name] = other._buffers[name]
+
     def remove(self, numbers: Rows) -> None:
         """Remove the rows with these numbers."""
         if "searchable" not in self:

@@ -23,7 +23,7 @@ from ._threads import one_blas_thread
 
 Array = NDArray[np.float64]
 
-SPACE_AXES = ("scaling", "neighborhood", "metric_iterations")
+SPACE_AXES = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features")
 MODEL_AXES = (
     "anchor_selection",
     "anchor_models",

@@ -25,8 +25,9 @@ FALL_PARAMETERS: dict[str, list] = {
     "weights": [StrOptions({"distance", "uniform"}), callable],
     "fit_intercept": ["boolean"],
     "scaling": [None, StrOptions({"standard", "quantile"})],
-    "neighborhood": [StrOptions({"euclidean", "learned"})],
+    "neighborhood": [StrOptions({"euclidean", "learned", "forest"})],
     "metric_iterations": [_POSITIVE_COUNT],
+    "neighborhood_features": [None, "array-like"],
     "assignment_neighbors": [_POSITIVE_COUNT],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -151,6 +152,24 @@ def check_indices(indices, n_samples: int) -> NDArray[np.intp]:
     return np.where(indices < 0, indices + n_samples, indices)
 
 
+def check_features(features, n_features: int) -> NDArray[np.intp] | None:
+    """Numbers of features as an array in ascending order, None where all are meant."""
+    if features is None:
+        return None
+    found = np.unique(np.asarray(features))
+    if (
+        found.ndim != 1
+        or not len(found)
+        or not np.issubdtype(found.dtype, np.integer)
+        or not 0 <= found[0] <= found[-1] < n_features
+    ):
+        raise ValueError(
+            "neighborhood_features must be numbers of features, from 0 to "
+            f"{n_features - 1} and one at least, but is {features!r}; None means all"
+        )
+    return found.astype(np.intp)
+
+
 def check_neighbor_weights(weights, shape: tuple[int, int]) -> Array:
     """What a user's weight function returned."""
     weights = np.asarray(weights, dtype=np.float64)
@@ -179,7 +198,7 @@ def check_stored_shapes(
         and columns["residuals"].shape == (n, m)
         and len(attributes["_target_names"]) == m
         and all(vector.shape == (n,) for vector in vectors)
-        and columns.get("points", columns["Z"]).shape == (n, d)
+        and len(columns.get("points", columns["Z"])) == n
         and bool(np.isin(columns["labels"], np.arange(k)).all())
     )
     if not fits:

@@ -1,0 +1,476 @@
+"""FALLEnsembleRegressor and FALLEnsembleClassifier: the mean of many FALL models, still linear.
+
+The mean of linear models is a linear model: what is gained in accuracy costs nothing in
+exactness. `fit` reads as the recipe: choose kinds of members by a search, find out by
+cross-validation in which shares they do best together, and fit them on all samples.
+"""
+
+from numbers import Integral, Real
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._cv import FALLClassifierCV, FALLRegressorCV, _fixed_seed
+from ._estimators import FALLClassifier, FALLRegressor
+from ._explanation import LocalExplanation
+from ._fall import FALL
+from ._grids import GRIDS
+from ._members import (
+    Kind,
+    best_shares,
+    counts_of,
+    draw_features,
+    feature_chances,
+    kinds_of,
+    merge_neighbors,
+)
+from ._validation import check_labels, check_sample_weights
+from .kernels.combine import nearest_probabilities
+
+Array = NDArray[np.float64]
+
+# Folds of the cross-validation, and members of each kind that are fitted on a fold.
+N_FOLDS = 3
+N_TRIED = 3
+
+
+class _Ensemble(BaseEstimator):
+    """What both ensembles share: everything but the meaning of the targets."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
+        "search": [StrOptions(set(GRIDS)), dict, None],
+        "estimator": [None, FALL],
+        "cv": [None, "cv_object"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+    _member_class: type[FALL]
+    _search_class: type
+
+    def __init__(
+        self,
+        n_estimators=30,
+        *,
+        max_features=0.6,
+        search="default",
+        estimator=None,
+        cv=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.search = search
+        self.estimator = estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Choose the members' kinds on the samples, and fit them.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+        y : array-like (n,) or (n, m)
+        sample_weight : array-like (n,), optional
+            How often each sample counts, as for one model.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("estimators_", None)
+        inputs, targets = self._check_samples(X, y)
+        weights = check_sample_weights(sample_weight, len(inputs))
+        seed = _fixed_seed(self.random_state)
+        template = self._member_class() if self.estimator is None else self.estimator
+        if self.search is None:
+            kinds, shares = [Kind({}, self.max_features)], np.ones(1)
+            self.best_params_ = {}
+        else:
+            splits = self._splits(inputs, targets, seed)
+            search = self._search_class(
+                self.search, cv=splits, n_jobs=self.n_jobs, random_state=seed
+            ).fit(inputs, targets, weights)
+            self.best_params_ = search.best_params_
+            kinds = kinds_of(search, self.max_features)
+            shares = self._cross_validate(template, kinds, splits, inputs, targets, weights, seed)
+        counts = counts_of(shares, self.n_estimators)
+        members = [kind for kind, n in zip(kinds, counts, strict=True) for _ in range(n)]
+        made = self._make_members(template, members, inputs, targets, weights, seed)
+        self.estimators_ = self._fit_all(made, X, y, weights)
+        self._share_samples()
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add samples to every member; what is fitted stays. The first call fits.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "estimators_"):
+            return self.fit(X, y, sample_weight)
+        for member in self.estimators_:
+            member.partial_fit(X, y, sample_weight)
+        self._share_samples()
+        return self
+
+    def forget(self, indices):
+        """Remove samples from every member.
+
+        Parameters
+        ----------
+        indices : array-like of int
+            Which samples, in the order in which they were fitted. Those after a removed one move
+            up.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        for member in self.estimators_:
+            member.forget(indices)
+        self._share_samples()
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted ensemble to a file that `locallinear.load` reads."""
+        from .io import save
+
+        save(self, path)
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """How many samples the members hold."""
+        check_is_fitted(self)
+        return self.estimators_[0].n_samples_fit_
+
+    def _splits(self, X, y, seed) -> list[tuple[NDArray, NDArray]]:
+        """Folds: as asked for, by default shuffled, for files are often in some order."""
+        cv, classes = self.cv, isinstance(self, ClassifierMixin)
+        if cv is None:
+            kind = StratifiedKFold if classes else KFold
+            cv = kind(N_FOLDS, shuffle=True, random_state=seed)
+        return list(check_cv(cv, y, classifier=classes).split(X, y))
+
+    def _cross_validate(self, template, kinds, splits, X, y, weights, seed) -> Array:
+        """In which shares the kinds do best together, judged on samples they did not see.
+
+        Sets `cv_prediction_` and `cv_score_` to what comes of it.
+        """
+        numeric = self._numeric(y)
+        predictions = np.zeros((len(kinds), *numeric.shape))
+        n_tried = min(N_TRIED, self.n_estimators)
+        tried = [kind for kind in kinds for _ in range(n_tried)]
+        for train, test in splits:
+            v = None if weights is None else weights[train]
+            made = self._make_members(template, tried, X[train], y[train], v, seed)
+            fitted = self._fit_all(made, X[train], y[train], v)
+            of_members = np.array([self._scores_of(member, X[test]) for member in fitted])
+            predictions[:, test] = of_members.reshape(len(kinds), n_tried, len(test), -1).mean(1)
+        shares = best_shares(predictions, numeric, weights)
+        self.cv_prediction_, self.cv_score_ = self._judge(
+            np.tensordot(shares, predictions, axes=1), y, weights
+        )
+        return shares
+
+    def _make_members(self, template, kinds, X, y, weights, seed) -> list[FALL]:
+        """Members of these kinds, each with features and anchors of its own, not fitted yet."""
+        if all(kind.max_features == 1 for kind in kinds):
+            chances = np.full(X.shape[1], 1 / X.shape[1])
+        else:
+            chances = feature_chances(X, self._numeric(y), weights)
+        rng = check_random_state(seed)
+        made = []
+        for number, kind in enumerate(kinds):
+            member = clone(template).set_params(**kind.params, n_jobs=1)
+            # The first keeps the seed that it was given, and is what it would be alone.
+            if number or member.random_state is None:
+                member.random_state = seed + number
+            features = draw_features(chances, kind.max_features, rng)
+            if features is not None:
+                member.neighborhood_features = features
+            made.append(member)
+        return made
+
+    def _fit_all(self, members: list[FALL], X, y, weights) -> list[FALL]:
+        parallel = Parallel(self.n_jobs, prefer="threads")
+        return parallel(delayed(member.fit)(X, y, weights) for member in members)
+
+    def _share_samples(self) -> None:
+        """Let the members hold one copy of what is the same for all of them."""
+        first, *others = self.estimators_
+        for member in others:
+            if member.scaling == first.scaling:
+                member._samples.share(first._samples, ("Z", "weights"))
+                member._index_samples()
+
+    def _predict_members(self, X) -> Array:
+        """Targets, or scores of classes, by each member, (T, q, m)."""
+        check_is_fitted(self)
+        parallel = Parallel(self.n_jobs, prefer="threads")
+        return np.array(parallel(delayed(member._predict)(X) for member in self.estimators_))
+
+    def _explain(self, X, shape) -> LocalExplanation:
+        """The mean of the members' explanations; `shape` cuts predictions to what users get."""
+        check_is_fitted(self)
+        parts = [member.explain(X) for member in self.estimators_]
+        neighbors, shares = merge_neighbors(
+            ((part.neighbors, part.neighbor_weights) for part in parts), len(parts)
+        )
+        mean = {
+            name: np.mean([getattr(part, name) for part in parts], axis=0)
+            for name in ("coef", "intercept", "contributions", "anchor_part", "correction_part")
+        }
+        known = [p.feature_weights for p in parts if p.feature_weights is not None]
+        prediction = mean["contributions"].sum(axis=1) + mean["intercept"]
+        return LocalExplanation(
+            prediction=prediction[shape],
+            **mean,
+            neighbors=neighbors,
+            neighbor_weights=shares,
+            neighbor_labels=self.labels_[neighbors],
+            feature_weights=np.mean(known, axis=0) if known else None,
+            feature_names=parts[0].feature_names,
+            target_names=parts[0].target_names,
+            X=parts[0].X,
+            model=self,
+        )
+
+    @property
+    def labels_(self) -> NDArray[np.intp]:
+        """The anchor of each sample in the first member, (n,)."""
+        check_is_fitted(self)
+        return self.estimators_[0].labels_
+
+    def _get_state(self) -> dict:
+        """What a file has to hold: the members, and once what they share."""
+        check_is_fitted(self)
+        members = [
+            {"parameters": m.get_params(), "state": m._get_state()} for m in self.estimators_
+        ]
+        shared = {name: members[0]["state"]["samples"][name] for name in ("Z",)}
+        for member in members:
+            if member["parameters"]["scaling"] == self.estimators_[0].scaling:
+                member["state"]["samples"] = {
+                    n: v for n, v in member["state"]["samples"].items() if n not in shared
+                }
+        names = ("best_params_", "cv_prediction_", "cv_score_", "n_features_in_")
+        names += ("feature_names_in_", "classes_")
+        attributes = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {"attributes": attributes, "shared": shared, "members": members}
+
+    def _set_state(self, state: dict) -> None:
+        """Become the fitted ensemble that `_get_state` described."""
+        for name, value in state["attributes"].items():
+            setattr(self, name, value)
+        self.estimators_ = []
+        for described in state["members"]:
+            member = self._member_class(**described["parameters"])
+            member._validate_params()
+            described["state"]["samples"] = state["shared"] | described["state"]["samples"]
+            member._set_state(described["state"])
+            self.estimators_.append(member)
+        self._share_samples()
+
+
+class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, _Ensemble):
+    """The mean of FALL models that differ in whom they hold to be near.
+
+    The neighbourhoods of each member use a random part of the features (those that decide more
+    are drawn more often), its models use all. Which kinds of members there are, and how many of
+    each, is chosen by cross-validation on the samples. The mean of the members' linear models is
+    one linear model a prediction, which `explain` gives exactly.
+
+    Parameters
+    ----------
+    n_estimators : int, default=30
+        Number of members.
+    max_features : float, default=0.6
+        Part of the features that the neighbourhoods of a member use. With a search, members that
+        use all of them are tried as well.
+    search : {"default", "paper"}, dict or None, default="default"
+        The grid of `FALLRegressorCV` that is searched for the members' parameters; the best
+        configuration of each neighbourhood makes a kind of members. None for members as given.
+    estimator : FALLRegressor, default=None
+        What the members are, before the search sets parameters; None for the defaults. The first
+        member keeps its `random_state`.
+    cv : int, splitter or iterable, default=None
+        Folds of the search and of what follows, as in scikit-learn; None for three that are
+        shuffled. Samples that belong together (of one person, say) should be in one fold.
+    n_jobs : int, default=None
+        Threads, in which members are fitted and asked side by side.
+    random_state : int, RandomState or None, default=None
+        Chance in the choice of features and anchors.
+
+    Attributes
+    ----------
+    estimators_ : list of FALLRegressor
+        The members. They share one copy of the samples.
+    best_params_ : dict
+        The best configuration of the search; {} without one.
+    cv_prediction_ : array (n,) or (n, m), with a search
+        Predictions of the samples by members that were fitted without them.
+    cv_score_ : float, with a search
+        Their R²: what to expect on new samples.
+    labels_ : array (n,)
+        The anchor of each sample in the first member.
+    n_samples_fit_, n_features_in_ : int
+    feature_names_in_ : array (d,), if X had names
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLEnsembleRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = FALLEnsembleRegressor(5, search=None, random_state=0).fit(X, y)
+    >>> mean, spread = model.predict(X[:2], return_std=True)
+    >>> model.explain(X[:2]).coef.shape
+    (2, 10, 1)
+    """
+
+    _member_class = FALLRegressor
+    _search_class = FALLRegressorCV
+
+    def predict(self, X, return_std=False):
+        """Predict the targets of X, (q,) or (q, m) as y was.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+        return_std : bool, default=False
+            Whether to return the members' standard deviation as well: how far they disagree, a
+            first measure of doubt (it leaves out the noise that all of them share).
+
+        Returns
+        -------
+        mean, or (mean, std)
+        """
+        of_members = self._predict_members(X)
+        cut = np.s_[:, 0] if self.estimators_[0]._one_target else np.s_[:]
+        mean = of_members.mean(axis=0)[cut]
+        return (mean, of_members.std(axis=0)[cut]) if return_std else mean
+
+    def explain(self, X) -> LocalExplanation:
+        """The one linear model behind each prediction, and the members' merged neighbours.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
+        check_is_fitted(self)
+        return self._explain(X, np.s_[:, 0] if self.estimators_[0]._one_target else np.s_[:])
+
+    def _check_samples(self, X, y) -> tuple[Array, Array]:
+        return validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+
+    def _numeric(self, y) -> Array:
+        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+
+    def _scores_of(self, member: FALL, X: Array) -> Array:
+        return member._predict(X)
+
+    def _judge(self, scores: Array, y, weights) -> tuple[Array, float]:
+        """What is kept of predictions (n, m) by cross-validation, and their score."""
+        prediction = scores.reshape(np.shape(y))
+        return prediction, float(r2_score(y, prediction, sample_weight=weights))
+
+
+class FALLEnsembleClassifier(ClassifierMixin, _Ensemble):
+    """The mean of FALL classifiers that differ in whom they hold to be near.
+
+    Parameters and attributes are those of `FALLEnsembleRegressor`, for classes: `estimator` is a
+    FALLClassifier, `cv_prediction_` (n, m) holds probabilities and `cv_score_` the accuracy.
+
+    Attributes
+    ----------
+    classes_ : array (m,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from locallinear import FALLEnsembleClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = FALLEnsembleClassifier(5, search=None, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+
+    _member_class = FALLClassifier
+    _search_class = FALLClassifierCV
+
+    def predict(self, X) -> NDArray:
+        """Predict the classes of X, (q,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X) -> Array:
+        """Predict the probabilities of the classes, (q, m): those nearest to the mean scores."""
+        return nearest_probabilities(self._predict_members(X).mean(axis=0))
+
+    def explain(self, X) -> LocalExplanation:
+        """The one linear model behind each class's score, and the members' merged neighbours.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
+        return self._explain(X, np.s_[:])
+
+    def _check_samples(self, X, y) -> tuple[Array, NDArray]:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        y = check_labels(y)
+        self.classes_ = np.unique(y)
+        return X, y
+
+    def _numeric(self, y) -> Array:
+        return (np.asarray(y)[:, None] == self.classes_).astype(np.float64)
+
+    def _scores_of(self, member: FALL, X: Array) -> Array:
+        """A member's scores of all classes, of which it may have seen some only."""
+        scores = np.zeros((len(X), len(self.classes_)))
+        scores[:, np.isin(self.classes_, member.classes_)] = member._predict(X)
+        return scores
+
+    def _judge(self, scores: Array, y, weights) -> tuple[Array, float]:
+        prediction = nearest_probabilities(scores)
+        chosen = self.classes_[prediction.argmax(axis=1)]
+        return prediction, float(accuracy_score(y, chosen, sample_weight=weights))

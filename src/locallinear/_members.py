@@ -1,0 +1,124 @@
+"""How an ensemble chooses its members: kinds by a search, features by chance, shares by data.
+
+A kind is a configuration of FALL and the part of the features that its neighbourhoods use. All
+kinds have one scaling, so that the members' coefficients have one meaning and can be averaged.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from ._metric import learn_metric
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# A kind whose error in the search is this many times the best one's is not tried.
+WORST_KIND = 2.0
+# Rounds of learning behind the chances of the features.
+ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A configuration, and the part of the features that its neighbourhoods use."""
+
+    params: dict[str, Any]
+    max_features: float
+
+
+def kinds_of(search, max_features: float) -> list[Kind]:
+    """The best configuration of each neighbourhood in the best one's scaling, as kinds.
+
+    Each comes with the asked part of the features and with all of them: where a few features
+    decide everything, members without them are of little use.
+    """
+    results, best = search.cv_results_, search.best_index_
+    scores = results["mean_test_score"]
+    same = np.isfinite(scores)
+    if "param_scaling" in results:
+        same &= results["param_scaling"] == results["param_scaling"][best]
+    worst = 1 - WORST_KIND * (1 - scores[best])
+    neighborhoods = results.get("param_neighborhood", np.array([None] * len(scores), dtype=object))
+    kinds = []
+    for neighborhood in dict.fromkeys(neighborhoods[same].tolist()):
+        place = np.flatnonzero(same & (neighborhoods == neighborhood))
+        top = place[np.argmax(scores[place])]
+        if scores[top] >= min(worst, scores[best]):
+            params = {name: results[f"param_{name}"][top] for name in search.best_params_}
+            parts = dict.fromkeys([max_features, 1.0])
+            kinds += [Kind(_plain(params), part) for part in parts]
+    return kinds
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    return {n: v.item() if isinstance(v, np.generic) else v for n, v in params.items()}
+
+
+def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
+    """How likely each feature is drawn: half alike for all, half as much as it decides."""
+    history, _ = learn_metric(Z, Y, weights, ROUNDS)
+    return 0.5 / Z.shape[1] + 0.5 * history[-1] / history[-1].sum()
+
+
+def draw_features(chances: Array, max_features: float, rng) -> Rows | None:
+    """Numbers of the features that a member's neighbourhoods use; None for all."""
+    d = len(chances)
+    n_drawn = max(1, round(max_features * d))
+    if n_drawn >= d:
+        return None
+    return np.sort(rng.choice(d, n_drawn, replace=False, p=chances))
+
+
+def best_shares(predictions: Array, Y: Array, weights: Array | None) -> Array:
+    """Shares of kinds, which sum to one, whose mean prediction has the least squared error.
+
+    Parameters
+    ----------
+    predictions : (c, n, m) of each of c kinds for samples that it was not fitted on
+    Y, weights : (n, m) and (n,) or None
+    """
+    root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
+    # Errors, not predictions: for shares that sum to one, their mean is the error of the mean.
+    errors = ((predictions - Y) * root[:, None]).reshape(len(predictions), -1)
+    gram = errors @ errors.T
+    gram += 1e-6 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    if not np.trace(gram) > 0:
+        return np.full(len(gram), 1 / len(gram))
+    # The minimum of sᵀGs with sum(s) = 1 and s ≥ 0 is that of sᵀGs − 2 sum(s), made to sum to one.
+    factor = np.linalg.cholesky(gram / np.trace(gram))
+    shares = nnls(factor.T, np.linalg.solve(factor, np.ones(len(gram))))[0]
+    return shares / shares.sum()
+
+
+def counts_of(shares: Array, total: int) -> Rows:
+    """Whole numbers near shares · total that sum to the total."""
+    counts = np.floor(shares * total).astype(np.intp)
+    missing = total - counts.sum()
+    counts[np.argsort(counts - shares * total, kind="stable")[:missing]] += 1
+    return counts
+
+
+def merge_neighbors(parts: Iterator[tuple[Rows, Array]], n_parts: int) -> tuple[Rows, Array]:
+    """All members' neighbours of each query, heaviest first, and their total weights, (q, K).
+
+    A query with fewer than the most is filled up with its first neighbour at weight 0.
+    """
+    rows, weights = (np.hstack(arrays) for arrays in zip(*parts, strict=True))
+    order = np.argsort(rows, axis=1, kind="stable")
+    rows, weights = (np.take_along_axis(a, order, 1) for a in (rows, weights))
+    new = np.ones(rows.shape, dtype=bool)
+    new[:, 1:] = rows[:, 1:] != rows[:, :-1]
+    group = np.cumsum(new, axis=1) - 1
+    total = np.zeros(rows.shape)
+    query = np.arange(len(rows))[:, None]
+    np.add.at(total, (query, group), weights / n_parts)
+    merged = np.repeat(rows[:, :1], rows.shape[1], axis=1)
+    merged[query, group] = rows
+    order = np.argsort(-total, axis=1, kind="stable")[:, : group.max(initial=0) + 1]
+    merged, total = (np.take_along_axis(a, order, 1) for a in (merged, total))
+    return np.where(total > 0, merged, merged[:, :1]), total

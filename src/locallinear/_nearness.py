@@ -1,0 +1,77 @@
+"""How near is measured: what the neighbourhoods "euclidean", "learned" and "forest" are.
+
+A nearness says where inputs are for the search (`points`), makes the structure that searches them
+(`index`), and how much each feature decides (`importance`). It is fitted once; samples that come
+later do not change it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._forest import Forest, LeafNeighbors, grow_forest
+from ._metric import learn_metric
+from ._neighborhoods import Neighbors
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """The Euclidean distance between some features, each multiplied with a number.
+
+    `features` (d',) and `multipliers` (d',) may be None for all and none. `importance` (d,) says
+    how much each feature counts, in standard deviations and as parts of one; None for all alike.
+    """
+
+    features: Rows | None = None
+    multipliers: Array | None = None
+    importance: Array | None = None
+
+    def points(self, Z: Array) -> Array:
+        """Where inputs Z are for the neighbour search."""
+        points = Z if self.features is None else Z[:, self.features]
+        return points if self.multipliers is None else points * self.multipliers
+
+    def index(self, points: Array, searchable: Mask | None, n_jobs) -> Neighbors:
+        """What finds neighbours among points."""
+        return Neighbors(points, searchable, n_jobs)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """What a file holds of the distance."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+Nearness = Distance | Forest
+Index = Neighbors | LeafNeighbors
+
+
+def fit_nearness(
+    neighborhood: str,
+    Z: Array,
+    Y: Array,
+    weights: Array | None,
+    *,
+    features: Rows | None,
+    rounds: int,
+    random_state,
+) -> Nearness:
+    """The nearness of that name for samples Z (n, d) with targets Y (n, m)."""
+    d = Z.shape[1]
+    used = np.arange(d) if features is None else features
+    if neighborhood == "forest":
+        return grow_forest(Z, Y, weights, used, random_state)
+    if neighborhood == "euclidean":
+        return Distance(features)
+    history, scale = learn_metric(Z if features is None else Z[:, features], Y, weights, rounds)
+    importance = np.zeros(d)
+    importance[used] = history[-1] / history[-1].sum()
+    return Distance(features, history[-1] / scale, importance)
+
+
+def nearness_from_arrays(**arrays: NDArray) -> Nearness:
+    """What `arrays` of a nearness described."""
+    return Forest(**arrays) if "roots" in arrays else Distance(**arrays)

@@ -1,0 +1,90 @@
+"""Trees as arrays: which leaf a point falls into, and who shares the most leaves with it.
+
+A forest of T trees is a few arrays over all nodes: the feature that a node splits (-1 for a leaf),
+the threshold up to which a point goes left, and the two children; of a leaf, `left` holds its
+number within its tree. Axis letters: q queries, n points, d features, T trees, K neighbours.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def leaf_numbers(X, roots, feature, threshold, left, right):
+    """The leaf of each point in each tree, (T, n) bytes, for X (n, d)."""
+    T, n = len(roots), len(X)
+    out = np.empty((T, n), dtype=np.uint8)
+    for t in range(T):
+        for i in range(n):
+            node = roots[t]
+            while feature[node] >= 0:
+                node = left[node] if X[i, feature[node]] <= threshold[node] else right[node]
+            out[t, i] = left[node]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def most_shared(X, leaves, points, point_leaves, searchable, n_neighbors):
+    """The points that share the most leaves with each query: shared (q, K) and rows (q, K).
+
+    Of points that share equally many, the nearer in X counts as the more alike, then the lower
+    row. A byte counts up to 255 trees.
+
+    Parameters
+    ----------
+    X, leaves : (q, d) queries and (T, q) their leaves
+    points, point_leaves : (n, d) and (T, n)
+    searchable : (n,) which points may be found
+    """
+    T, n = point_leaves.shape
+    q, K = len(X), n_neighbors
+    shared = np.zeros((q, K), dtype=np.int64)
+    rows = np.full((q, K), -1, dtype=np.int64)
+    count = np.empty(n, dtype=np.uint8)
+    squares = np.empty(K)
+    for i in range(q):
+        count[:] = 0
+        for t in range(T):
+            _count_equal(point_leaves[t], leaves[t, i], count)
+        least = _kth_largest(count, searchable, K)
+        filled = 0
+        for j in range(n):
+            if count[j] < least or not searchable[j]:
+                continue
+            square = 0.0
+            for f in range(X.shape[1]):
+                square += (X[i, f] - points[j, f]) ** 2
+            place = min(filled, K - 1)
+            if filled == K and not _before(count[j], square, shared[i, place], squares[place]):
+                continue
+            while place > 0 and _before(count[j], square, shared[i, place - 1], squares[place - 1]):
+                shared[i, place], rows[i, place] = shared[i, place - 1], rows[i, place - 1]
+                squares[place] = squares[place - 1]
+                place -= 1
+            shared[i, place], rows[i, place], squares[place] = count[j], j, square
+            filled = min(filled + 1, K)
+    return shared, rows
+
+
+@njit(cache=True, nogil=True)
+def _count_equal(row, leaf, count):
+    for j in range(len(row)):  # becomes vector instructions on bytes
+        count[j] += np.uint8(row[j] == leaf)
+
+
+@njit(cache=True, nogil=True)
+def _kth_largest(count, searchable, K):
+    """The K-th largest of bytes, by counting how often each is there."""
+    often = np.zeros(256, dtype=np.int64)
+    for j in range(len(count)):
+        often[count[j]] += searchable[j]
+    value, above = 255, often[255]
+    while value > 0 and above < K:
+        value -= 1
+        above += often[value]
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _before(count, square, other_count, other_square):
+    return count > other_count or (count == other_count and square < other_square)
