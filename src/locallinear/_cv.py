@@ -30,7 +30,7 @@ from ._folds import Fold
 from ._grids import GRIDS, NOT_SEARCHED, check_grid
 from ._progress import Progress
 from ._search import SPACE_AXES, Search
-from ._validation import check_labels, check_sample_weights
+from ._validation import check_labels, check_magnitudes, check_sample_weights
 
 Array = NDArray[np.float64]
 
@@ -247,7 +247,10 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     _estimator_class = FALLRegressor
 
     def _check_samples(self, X, y) -> tuple[Array, Array]:
-        return validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        check_magnitudes(X, "X")
+        check_magnitudes(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
+        return X, y
 
     def _targets_and_metric(self, X, y, train, test, weights):
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
@@ -291,6 +294,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
 
     def _check_samples(self, X, y) -> tuple[Array, NDArray]:
         X, y = validate_data(self, X, y, dtype=np.float64)
+        check_magnitudes(X, "X")
         return X, check_labels(y)
 
     def _targets_and_metric(self, X, y, train, test, weights):

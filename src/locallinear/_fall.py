@@ -30,7 +30,7 @@ Rows = NDArray[np.intp]
 # What a file holds of a fitted model beside its samples and its feature space.
 FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
 FITTED += ["classes_", "feature_weights_"]
-FITTED += ["_models", "_multipliers", "_target_names", "_one_target"]
+FITTED += ["_models", "_constant", "_multipliers", "_target_names", "_one_target"]
 
 
 class FALL(BaseEstimator):
@@ -120,7 +120,7 @@ class FALL(BaseEstimator):
             self._samples["labels"][places],
             self._models,
             self.alpha,
-            float(self.fit_intercept),
+            self._constant,
         )
         return self._space.models_to_units(models)
 
@@ -196,6 +196,7 @@ class FALL(BaseEstimator):
         if graph is not None:
             graph = checks.check_graph(graph, len(X))
         self._space = fit_space(self.scaling, X, weights)
+        self._constant = float(self.fit_intercept)  # the constant feature of every input
         Z = self._space.transform(X)
         if Z is X:
             Z = X.copy()  # what is written into X after the fit must not reach the model
@@ -371,7 +372,7 @@ class FALL(BaseEstimator):
                     shares[chunk],
                     self._models,
                     self.alpha,
-                    float(self.fit_intercept),
+                    self._constant,
                 )
         return out
 
@@ -391,7 +392,7 @@ class FALL(BaseEstimator):
                 shares[chunk],
                 self._models,
                 self.alpha,
-                float(self.fit_intercept),
+                self._constant,
             )
         anchor_part, correction = (self._space.models_to_units(part) for part in parts)
         models = anchor_part + correction
@@ -418,6 +419,7 @@ class FALL(BaseEstimator):
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
+        self._neighbors.n_jobs = self.n_jobs
         distances, near = self._neighbors.query(self._points(Z), self.n_neighbors)
         shares = combine.distance_weights(distances, self.weights)
         if callable(self.weights):
@@ -428,7 +430,9 @@ class FALL(BaseEstimator):
 
     def _check_queries(self, X) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        checks.check_not_huge(X, "X")
+        return X
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
