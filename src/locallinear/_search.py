@@ -65,7 +65,9 @@ class Search:
         self.splits, self.metrics = splits, metrics
         shape = [len(self.grid[name]) for name in self.axes]
         self.scores = np.full((len(splits), *shape), np.nan)
-        self._reasons = np.full(shape, STOPPED, dtype=object)
+        # Reasons for missing scores as numbers, which are cheap to keep.
+        self._numbers = {"": 0, STOPPED: 1}
+        self._reasons = np.full(shape, self._numbers[STOPPED], dtype=np.int32)
         self.best = -np.inf
         self._lock = threading.Lock()
         self._deadline = np.inf
@@ -157,11 +159,9 @@ class Search:
             at = {**cell, "n_anchors": anchors[0].place, "anchor_alpha": i}
             self._note(at, scores, reasons)
 
-    def _note(self, at: dict[str, Any], scores: Array, reasons: NDArray[np.object_]) -> None:
+    def _note(self, at: dict[str, Any], scores: Array, reasons: NDArray[np.int32]) -> None:
         """Keep what was found (splits, *inner axes) at a place on the outer axes."""
-        missing = ~np.isfinite(scores)
-        reason = np.take_along_axis(reasons, missing.argmax(axis=0)[None], 0)[0]
-        reason[~missing.any(axis=0)] = ""
+        reason = reasons.max(axis=0)  # of any split
         mean = scores.mean(axis=0)
         found = mean[np.isfinite(mean)]
         every = range(len(self.grid["metric_iterations"]))
@@ -179,7 +179,7 @@ class Search:
     def reasons(self) -> NDArray[np.object_]:
         """Why a configuration has no score, an empty word where it has one; (*axes)."""
         smallest = min(split.n_searchable for split in self.splits)
-        out = self._reasons.copy()
+        out = np.array(list(self._numbers), dtype=object)[self._reasons]
         for i, K in enumerate(self.grid["n_neighbors"]):
             if smallest < K:
                 out.swapaxes(0, self.axes.index("n_neighbors"))[i] = (
@@ -189,14 +189,14 @@ class Search:
 
     def _score_split(
         self, make_metric, anchors: AnchorSet, models: Array, *, fit_intercept: bool
-    ) -> tuple[Array, NDArray[np.object_]]:
+    ) -> tuple[Array, NDArray[np.int32]]:
         """Scores of one split for given anchor models.
 
         Returns
         -------
         scores : (alpha, assignment_neighbors, n_anchors, n_neighbors, weights), that is, the axes
             that are left in alphabetical order
-        reasons : of the same shape, why a score is missing
+        reasons : of the same shape, the number of the reason why a score is missing
         """
         grid, fold = self.grid, anchors.fold
         shape = (
@@ -206,7 +206,7 @@ class Search:
             len(grid["n_neighbors"]),
             len(grid["weights"]),
         )
-        scores, reasons = np.full(shape, np.nan), np.full(shape, "", dtype=object)
+        scores, reasons = np.full(shape, np.nan), np.zeros(shape, dtype=np.int32)
         if not fold.levels:
             return scores, reasons
         place = np.searchsorted(fold.levels, np.array(grid["n_neighbors"])[fold.possible])
@@ -216,27 +216,32 @@ class Search:
                 try:
                     weightings = fold.weightings(w, fit_intercept)
                 except Exception as error:  # a user's function can fail in any way
-                    reasons[:, a, ..., w] = f"weights failed with {type(error).__name__}: {error}"
+                    reason = f"weights failed with {type(error).__name__}: {error}"
+                    reasons[:, a, ..., w] = self._number(reason)
                     continue
-                told = _told(make_metric(), Predictor(fold, models, labels, own, weightings))
+                predictor = Predictor(fold, models, labels, own, weightings)
+                told = self._score_all(make_metric(), predictor)
                 for out, flat in zip((scores, reasons), told, strict=True):
                     by_level = flat.reshape(len(fold.levels), len(anchors.counts), -1)
                     out[:, a][:, :, fold.possible, w] = by_level[place].transpose(2, 1, 0)
         return scores, reasons
 
+    def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[NDArray, NDArray]:
+        """Scores (C,) by a metric, and the numbers of the reasons why they are missing."""
+        if isinstance(metric, Errors):
+            metric.sums = predictor.error_sums(metric)
+        else:
+            for block, predictions in predictor.predictions():
+                metric.add(block, predictions)
+        scores = metric.scores()
+        reasons = np.zeros(len(scores), dtype=np.int32)
+        for c in np.flatnonzero(~np.isfinite(scores)).tolist():
+            reasons[c] = self._number(metric.reason(c))
+        return scores, reasons
 
-def _told(metric: Metric, predictor: Predictor) -> tuple[Array, NDArray[np.object_]]:
-    """Scores (C,) by a metric, and why they are missing where they are."""
-    if isinstance(metric, Errors):
-        metric.sums = predictor.error_sums(metric)
-    else:
-        for block, predictions in predictor.predictions():
-            metric.add(block, predictions)
-    scores = metric.scores()
-    reasons = np.full(len(scores), "", dtype=object)
-    for c in np.flatnonzero(~np.isfinite(scores)).tolist():
-        reasons[c] = metric.reason(c)
-    return scores, reasons
+    def _number(self, reason: str) -> int:
+        with self._lock:
+            return self._numbers.setdefault(reason, len(self._numbers))
 
 
 def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
