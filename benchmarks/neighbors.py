@@ -59,11 +59,11 @@ def real() -> Table:
 
 def compare(points: NDArray, queries: NDArray) -> tuple[list[str], float]:
     n = len(points)
-    tree = Tree(points, None, 0, n, None)
+    tree = Tree(points, None, 0, n)
     scan = Scan(points, None, 0, n)
     a, b, _ = interleaved(
-        lambda: tree.candidates(queries, K, None),
-        lambda: scan.candidates(queries, K, None),
+        lambda: tree.candidates(queries, K, None, None),
+        lambda: scan.candidates(queries, K, None, None),
         repetitions=9,
         budget=1.0,
         at_least=1,

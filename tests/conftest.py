@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from locallinear import FALLClassifier
+from locallinear import FALLClassifier, FALLRegressorCV
+from searches import GRID
 
 # Derandomised: a red test is red again on the next run and on every machine.
 settings.register_profile(
@@ -40,3 +41,17 @@ def saved(path, make_problem):
     labels = np.where(y > 0, "up", "down")
     FALLClassifier(3, n_neighbors=2, random_state=0).fit(X, labels).save(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def samples():
+    """Inputs and targets that a search can tell good parameters on."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=len(X))
+
+
+@pytest.fixture(scope="session")
+def fitted_search(samples):
+    """A search over a small grid."""
+    return FALLRegressorCV(GRID, random_state=0).fit(*samples)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from locallinear import FALLClassifier, FALLClassifierCV, FALLRegressor
+from locallinear import FALLClassifier, FALLClassifierCV, FALLRegressor, FALLRegressorCV
 
 ESTIMATORS = [FALLRegressor, FALLClassifier]
 
@@ -98,6 +98,35 @@ def message(estimator, X, y, method="fit", options=None, **arguments):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         getattr(estimator(**(options or {})), method)(X, y, **arguments)
     return str(caught.value)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+@pytest.mark.parametrize(
+    ("scale", "words"), [(1e160, "divide by a power"), (1e-160, "multiply by a power")]
+)
+def test_inputs_whose_squares_are_no_numbers_are_refused(estimator, scaling, scale, words):
+    X, y = data()
+    told = message(estimator, X * [1.0, 1.0, scale], y, options={"scaling": scaling})
+    assert "X must hold numbers of at" in told
+    assert words in told
+
+
+@pytest.mark.parametrize("estimator", [FALLRegressor, FALLRegressorCV])
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+def test_targets_whose_squares_are_no_numbers_are_refused(estimator, scale):
+    X, _ = data()
+    assert "y must hold numbers of at" in message(estimator, X, scale * X[:, 0])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_later_samples_and_queries_must_not_be_huge_but_may_be_tiny(estimator):
+    X, y = data()
+    model = estimator(random_state=0).fit(X, y)
+    for call in (model.predict, model.explain, lambda X: model.partial_fit(X, y[:2])):
+        with pytest.raises(ValueError, match="X must hold numbers of at most"):
+            call(1e160 * X[:2])
+        call(1e-160 * X[:2])
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

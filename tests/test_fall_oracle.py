@@ -90,7 +90,7 @@ def problems(draw):
     available = n if weights is None else int((weights > 0).sum())
     graph = None
     if draw(st.booleans()) and draw(st.booleans()):
-        graph = random_array((n, n), density=0.3, rng=rng, format="coo")
+        graph = random_array((n, n), density=0.3, random_state=rng, format="coo")
     selections = ["random", X[:4].astype(float)]
     if graph is None and kind != "grid":
         selections += ["kmeans", rng.normal(size=(3, d))]

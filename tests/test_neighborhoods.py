@@ -43,8 +43,7 @@ def point_sets(draw, whole=None):
 def alone(structure, points, searchable):
     """Neighbours that search one structure over all points."""
     neighbors = Neighbors(points, searchable, 1)
-    extra = (1,) if structure is Tree else ()
-    neighbors._parts = [structure(points, searchable, 0, len(points), *extra)]
+    neighbors._parts = [structure(points, searchable, 0, len(points))]
     return neighbors
 
 

@@ -24,7 +24,7 @@ ESTIMATORS = [NetworkLassoRegressor, LocalizedLassoRegressor]
 
 def random_graph(rng, n, density=0.2):
     """Symmetric weights over four orders of magnitude; components as they come."""
-    upper = sparse.random_array((n, n), density=density, rng=rng)
+    upper = sparse.random_array((n, n), density=density, random_state=rng)
     upper = sparse.triu(upper, k=1)
     upper.data = 10 ** rng.uniform(-2, 2, len(upper.data))
     return (upper + upper.T).tocsr()

@@ -1,8 +1,8 @@
 """FALLRegressorCV and FALLClassifierCV: FALL with every parameter chosen by cross-validation."""
 
+import sys
 import time
 from functools import partial
-from itertools import product
 from numbers import Integral, Real
 from pathlib import Path
 from typing import ClassVar
@@ -26,11 +26,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _scores
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
-from ._folds import Fold
-from ._grids import GRIDS, NOT_SEARCHED, check_grid
+from ._folds import Split
+from ._grids import GRIDS, NOT_SEARCHED, check_grid, edges
 from ._progress import Progress
-from ._search import SPACE_AXES, Search
-from ._validation import check_labels, check_sample_weights
+from ._search import Search
+from ._validation import check_labels, check_magnitudes, check_sample_weights
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,8 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         X : array-like (n, d)
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
-            How often each sample counts, in the fits and in the scores.
+            How often each sample counts, in the fits and, where the scorer takes weights, in the
+            scores.
         groups : array-like (n,), optional
             Passed to the splitter.
 
@@ -94,8 +95,9 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         splits = list(splitter.split(inputs, targets, groups))
         fixed = {name: [value] for name, value in estimator.get_params().items()}
         whole = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
+        scored = _scores.score_weights(self.scoring, weights)
         parts = [
-            self._split(inputs, targets, weights, train, test, whole, seed)
+            self._split(inputs, targets, weights, scored, train, test, whole, seed)
             for train, test in splits
         ]
         search = Search(whole, *zip(*parts, strict=True))
@@ -104,6 +106,9 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         progress = Progress(total, deadline, verbose=self.verbose)
         search.run(deadline=deadline, n_jobs=self.n_jobs, progress=progress)
         self._set_results(search, grid)
+        at_edges = ", ".join(edges(grid, self.best_params_))
+        if self.verbose and at_edges:
+            print(f"Best at the edge of the grid: {at_edges} that was tried.", file=sys.stderr)
         self.best_estimator_ = estimator.set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, sample_weight)
         return self
@@ -138,26 +143,15 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
             if name in grid
         }
 
-    def _split(self, X, y, weights, train, test, grid, seed):
-        """A split's folds, one a feature space, and its metric."""
+    def _split(self, X, y, weights, score_weights, train, test, grid, seed):
+        """A split of the data, and its metric."""
         train, test = np.asarray(train), np.asarray(test)
         if weights is not None and not (weights[train].any() and weights[test].any()):
             raise ValueError("sample_weight is zero for all samples of a part of a split")
-        w_train, w_test = (None, None) if weights is None else (weights[train], weights[test])
-        Y, metric = self._targets_and_metric(X, y, train, test, w_test)
-        folds = {}
-        for space in product(*(grid[name] for name in SPACE_AXES)):
-            folds[space] = Fold(
-                X[train],
-                Y,
-                w_train,
-                X[test],
-                space,
-                grid,
-                seed,
-                self.n_jobs,
-            )
-        return folds, metric
+        fitted = None if weights is None else weights[train]
+        scored = None if score_weights is None else score_weights[test]
+        Y, metric = self._targets_and_metric(X, y, train, test, scored)
+        return Split(X, train, test, Y, fitted, grid, seed, self.n_jobs), metric
 
     def predict(self, X):
         """Predict with the best estimator."""
@@ -198,7 +192,8 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         What to try: the library's choice, the paper's space of 1,078,000 configurations, or lists
         of values for parameters of `FALLRegressor`.
     cv : int, splitter or iterable, default=3
-        As in scikit-learn.
+        As in scikit-learn: a number makes splits of consecutive samples. Where these are sorted, by
+        target or in time, give a splitter: KFold(3, shuffle=True, random_state=0), TimeSeriesSplit.
     time_budget : float, default=None
         Seconds after the call of `fit` from which no further configurations are scored; None for
         no end. What is scored by then covers the grid evenly. Interrupting from the keyboard has
@@ -212,7 +207,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     random_state : int, RandomState or None, default=None
         Chance in the choice of anchors: the same for all configurations and splits.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar, and says which of the best values lie at the edge of the grid.
 
     Attributes
     ----------
@@ -247,7 +242,10 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     _estimator_class = FALLRegressor
 
     def _check_samples(self, X, y) -> tuple[Array, Array]:
-        return validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        check_magnitudes(X, "X")
+        check_magnitudes(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
+        return X, y
 
     def _targets_and_metric(self, X, y, train, test, weights):
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
@@ -291,6 +289,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
 
     def _check_samples(self, X, y) -> tuple[Array, NDArray]:
         X, y = validate_data(self, X, y, dtype=np.float64)
+        check_magnitudes(X, "X")
         return X, check_labels(y)
 
     def _targets_and_metric(self, X, y, train, test, weights):

@@ -45,6 +45,10 @@ from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
 
+# What a file holds of a fitted ensemble beside its members.
+FITTED = ["best_params_", "cv_prediction_", "cv_score_"]
+FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
+
 # Folds of the cross-validation, and members of each kind that are fitted on a fold.
 N_FOLDS = 3
 N_TRIED = 3
@@ -285,9 +289,7 @@ class _Ensemble(BaseEstimator):
                 member["state"]["samples"] = {
                     n: v for n, v in member["state"]["samples"].items() if n not in shared
                 }
-        names = ("best_params_", "cv_prediction_", "cv_score_", "n_features_in_")
-        names += ("feature_names_in_", "classes_")
-        attributes = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
         return {"attributes": attributes, "shared": shared, "members": members}
 
     def _set_state(self, state: dict) -> None:

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._explanation import LocalExplanation
 from ._fall import FALL
-from ._validation import check_labels
+from ._validation import check_labels, check_magnitudes, check_not_huge
 from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
@@ -62,7 +62,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Nearest samples whose error decides a sample's anchor. 1 is the sample's own error, as in
         the paper; more gives smoother clusters.
     n_jobs : int, default=None
-        Threads of the neighbour search.
+        Threads of the neighbour search, as in KNeighborsRegressor: None is one where a tree is
+        searched, and all processors where all samples are compared.
     random_state : int, RandomState or None, default=None
         Chance in the choice of anchors.
 
@@ -85,6 +86,10 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     Sample weights count samples: a weight of 2 means the same as the sample twice, 0 the same as
     never. So a neighbourhood of K ends where its samples' weights add up to K; where weights are
     at most 1, it is the K nearest.
+
+    `alpha`, `n_neighbors`, `weights` and `n_jobs` are read when a prediction is made, so that they
+    can be set on a fitted model, and `assignment_neighbors` when samples are assigned. All other
+    parameters wait for the next fit.
 
     The order of the samples matters only where more of them than `n_neighbors` are equally far
     from a query, as copies of one are: then the first count.
@@ -171,6 +176,9 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
             self, X, y, reset=reset, dtype=np.float64, multi_output=True, y_numeric=True
         )
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        check = check_magnitudes if reset else check_not_huge
+        check(X, "X")
+        check(Y, "y")
         if reset:
             self._one_target = np.ndim(y) == 1
             self._target_names = _target_names(given, Y.shape[1])
@@ -274,6 +282,8 @@ class FALLClassifier(ClassifierMixin, FALL):
 
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, NDArray]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64)
+        check = check_magnitudes if reset else check_not_huge
+        check(X, "X")
         return X, check_labels(y)
 
     def _set_classes(self, classes: NDArray) -> None:

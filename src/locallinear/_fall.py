@@ -18,7 +18,7 @@ from ._anchors import fit_anchor_models, rows_of_points, select_points
 from ._chunks import row_chunks
 from ._explanation import LocalExplanation
 from ._nearness import fit_nearness, nearness_from_arrays
-from ._neighborhoods import neighbor_sets
+from ._neighborhoods import Neighbors, neighbor_sets
 from ._samples import Samples
 from ._scaling import fit_space, space_from_arrays
 from ._threads import one_blas_thread
@@ -30,7 +30,7 @@ Rows = NDArray[np.intp]
 # What a file holds of a fitted model beside its samples and its feature space.
 FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
 FITTED += ["classes_", "feature_weights_"]
-FITTED += ["_models", "_target_names", "_one_target"]
+FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 
 
 class FALL(BaseEstimator):
@@ -122,7 +122,7 @@ class FALL(BaseEstimator):
             self._samples["labels"][places],
             self._models,
             self.alpha,
-            float(self.fit_intercept),
+            self._constant,
         )
         return self._space.models_to_units(models)
 
@@ -200,6 +200,7 @@ class FALL(BaseEstimator):
         if graph is not None:
             graph = checks.check_graph(graph, len(X))
         self._space = fit_space(self.scaling, X, weights)
+        self._constant = float(self.fit_intercept)  # the constant feature of every input
         Z = self._space.transform(X)
         if Z is X:
             Z = X.copy()  # what is written into X after the fit must not reach the model
@@ -267,11 +268,8 @@ class FALL(BaseEstimator):
             self.anchor_points_ = checks.check_anchor_points(self.anchor_selection, Z.shape[1])
             points, rows = self._space.transform(self.anchor_points_), None
         if graph is not None:
-            rows = (
-                rows_of_points(self._nearness.points(points), self._neighbors)
-                if rows is None
-                else rows
-            )
+            if rows is None:
+                rows = rows_of_points(points, Neighbors(Z, samples.searchable, self.n_jobs))
             near, padding = neighbor_sets(graph, rows, samples.searchable)
             reach = np.inf
         else:
@@ -386,7 +384,7 @@ class FALL(BaseEstimator):
                     shares[chunk],
                     self._models,
                     self.alpha,
-                    float(self.fit_intercept),
+                    self._constant,
                 )
         return out
 
@@ -406,7 +404,7 @@ class FALL(BaseEstimator):
                 shares[chunk],
                 self._models,
                 self.alpha,
-                float(self.fit_intercept),
+                self._constant,
             )
         anchor_part, correction = (self._space.models_to_units(part) for part in parts)
         models = anchor_part + correction
@@ -433,6 +431,7 @@ class FALL(BaseEstimator):
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
+        self._neighbors.n_jobs = self.n_jobs
         distances, near = self._neighbors.query(self._nearness.points(Z), self.n_neighbors)
         shares = combine.distance_weights(distances, self.weights)
         if callable(self.weights):
@@ -443,7 +442,9 @@ class FALL(BaseEstimator):
 
     def _check_queries(self, X) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        checks.check_not_huge(X, "X")
+        return X
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

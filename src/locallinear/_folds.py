@@ -1,4 +1,4 @@
-"""One split of the data in one feature space: what all its configurations share.
+"""One split of the data, and in one feature space what all configurations share.
 
 Neighbour lists of the queries and of the samples are made once, for the largest numbers that the
 grid asks for; smaller numbers are their beginnings. Everything is made by the functions that the
@@ -35,6 +35,37 @@ BLOCK_BYTES = 32 * 2**20
 
 # Values of λ are padded to a multiple of this, which become vector instructions.
 LANES = 8
+
+
+class Split:
+    """One split of the data: a Fold for each feature space, made when it is first asked for.
+
+    Parameters
+    ----------
+    X : (n, d) all inputs; train, test : their rows in this split
+    Y, weights : numeric targets and sample weights (or None) of the training samples
+    grid, seed, n_jobs : as for `Fold`
+    """
+
+    def __init__(self, X, train, test, Y, weights, grid: dict[str, list], seed: int, n_jobs):
+        self.X, self.train, self.test = X, train, test
+        self.Y, self.weights = Y, weights
+        self.options = grid, seed, n_jobs
+        self.n_searchable = len(train) if weights is None else int(np.count_nonzero(weights))
+        self._folds: dict[tuple, Fold] = {}
+        self._locks: dict[tuple, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def fold(self, space: tuple) -> "Fold":
+        """The fold of a feature space, made by the first thread that asks for it."""
+        with self._lock:
+            lock = self._locks.setdefault(space, threading.Lock())
+        with lock:
+            if space not in self._folds:
+                inputs, queries = self.X[self.train], self.X[self.test]
+                fold = Fold(inputs, self.Y, self.weights, queries, space, *self.options)
+                self._folds[space] = fold
+            return self._folds[space]
 
 
 class Fold:

@@ -1,5 +1,7 @@
 """Which configurations a search tries: named grids, and the checks of users' own."""
 
+from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,23 @@ NOT_SEARCHED = {"n_jobs", "random_state"}
 
 # How many axes the parameters have that can be arrays.
 ARRAYS = {"anchor_selection": 2, "anchor_models": 3, "neighborhood_features": 1}
+
+# Beyond these values there are none.
+LIMITS = {"anchor_l1_ratio": (0, 1), "anchor_alpha": (0,), "metric_iterations": (1,)}
+LIMITS |= {"n_anchors": (1,), "n_neighbors": (1,)}
+LIMITS |= {"n_anchor_neighbors": (1,), "assignment_neighbors": (1,)}
+
+
+def edges(grid: dict[str, list], best: dict[str, Any]) -> Iterator[str]:
+    """Which of the best values are the first or last of a range of three numbers or more."""
+    for name, value in best.items():
+        numeric = all(isinstance(v, Real) and not isinstance(v, bool) for v in grid[name])
+        numbers = sorted(set(grid[name])) if numeric else []
+        if len(numbers) > 2 and value not in LIMITS.get(name, ()):
+            if value == numbers[0]:
+                yield f"{name}={value} is the smallest"
+            elif value == numbers[-1]:
+                yield f"{name}={value} is the largest"
 
 
 def check_grid(grid: str | dict, estimator) -> dict[str, list]:

@@ -46,7 +46,7 @@ class Neighbors:
     ----------
     points : (n, d) array, kept by reference
     searchable : (n,) mask of the rows that may be found, or None for all
-    n_jobs : threads of a tree search, as in scikit-learn
+    n_jobs : threads of a query, as in scikit-learn: None is one for a tree and all for a scan
     """
 
     def __init__(self, points: Array, searchable: Mask | None, n_jobs: int | None):
@@ -69,7 +69,8 @@ class Neighbors:
         There must be at least n_neighbors searchable rows.
         """
         self.build()
-        found = [part.candidates(X, n_neighbors, self.searchable) for part in self._parts]
+        asked = n_neighbors, self.searchable, self.n_jobs
+        found = [part.candidates(X, *asked) for part in self._parts]
         rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
         usual = n_neighbors + 1
         crowded = (rows[:, usual:] >= 0).any(axis=1)
@@ -104,7 +105,7 @@ class Neighbors:
         recent = next((part for part in rest if isinstance(part, Tree)), None)
         stop = recent.stop if recent else large.stop
         if n - stop > max(64, (stop - large.stop) // 8):
-            recent = Tree(self.points, self.searchable, large.stop, n, self.n_jobs)
+            recent = Tree(self.points, self.searchable, large.stop, n)
         parts = [large, recent] if recent else [large]
         if n > parts[-1].stop:
             parts.append(Scan(self.points, self.searchable, parts[-1].stop, n))
@@ -112,7 +113,7 @@ class Neighbors:
 
     def _structure(self, start: int, stop: int) -> "Tree | Scan":
         if tree_pays(self.points[start:stop]):
-            return Tree(self.points, self.searchable, start, stop, self.n_jobs)
+            return Tree(self.points, self.searchable, start, stop)
         return Scan(self.points, self.searchable, start, stop)
 
 

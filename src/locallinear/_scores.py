@@ -1,27 +1,44 @@
 """Scores of many predictions at once, equal to scikit-learn's scorers.
 
 A metric gives C scores for the predictions of C configurations: NaN where there is none, and then
-it may know why. `Errors` need only the sums of the errors (m, C); all others take the predictions,
+it says why. `Errors` need only the sums of the errors (m, C); all others take the predictions,
 for a block of q samples at a time, as an array (m, q, C).
 """
 
+import inspect
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer
 
 from .kernels.combine import TIE_DECIMALS, nearest_probabilities
 
 Array = NDArray[np.float64]
 
 
-class Errors:
+class Metric:
+    """What all metrics have in common."""
+
+    def add(self, block: slice, predictions: Array) -> None:
+        """Take the predictions (m, q, C) for the samples of this block."""
+        raise NotImplementedError
+
+    def scores(self) -> Array:
+        """One a configuration, (C,)."""
+        raise NotImplementedError
+
+    def reason(self, configuration: int) -> str:
+        """Why this one of the C configurations has no score."""
+        return "the score is not a finite number"
+
+
+class Errors(Metric):
     """Mean errors, from their sums over the samples a target and configuration."""
 
     squared = True
-    failure: str | None = None
 
     def __init__(self, Y: Array, weights: Array | None):
         self.Y = Y
@@ -69,16 +86,17 @@ class R2(Errors):
         spread = (self.weights @ (self.Y - mean) ** 2)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             r2 = np.where(spread > 0, 1 - self.sums / spread, np.where(self.sums > 0, 0.0, 1.0))
-        if len(self.Y) > 1:
-            return r2.mean(axis=0)
-        self.failure = "R² needs at least two test samples in each split"
-        return np.full(r2.shape[1], np.nan)
+        return r2.mean(axis=0) if len(self.Y) > 1 else np.full(r2.shape[1], np.nan)
+
+    def reason(self, configuration: int) -> str:
+        """Why this one of the C configurations has no score."""
+        if len(self.Y) == 1:
+            return "R² needs at least two test samples in each split"
+        return super().reason(configuration)
 
 
-class Accuracy:
+class Accuracy(Metric):
     """accuracy, of the class with the highest score; of equal ones the first."""
-
-    failure = None
 
     def __init__(self, codes: NDArray[np.intp], weights: Array | None):
         self.codes = codes
@@ -106,7 +124,24 @@ REGRESSION = {
 }
 
 
-class AnyScorer:
+def score_weights(scoring: str | Callable | None, weights: Array | None) -> Array | None:
+    """The sample weights, or None with a warning where the scorer takes none."""
+    if weights is None or scoring is None:
+        return weights
+    scorer = get_scorer(scoring)
+    parameters = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+    if "sample_weight" in parameters or takes_all:
+        return weights
+    warnings.warn(
+        f"scoring={scoring!r} takes no sample_weight: the fits are weighted, their scores are not",
+        UserWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+class AnyScorer(Metric):
     """Any scorer of scikit-learn: called once a configuration on a model that replays its part.
 
     A scorer that fails leaves the configuration without a score, as in GridSearchCV.
@@ -118,7 +153,7 @@ class AnyScorer:
         self.X, self.y, self.replay = X, y, replay
         self.extra = {} if weights is None else {"sample_weight": weights}
         self.blocks: list[Array] = []
-        self.failure: str | None = None
+        self.failures: dict[int, str] = {}
 
     def add(self, block: slice, predictions: Array) -> None:
         """Take the predictions (m, q, C) for the samples of this block."""
@@ -134,8 +169,12 @@ class AnyScorer:
                 out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
             except Exception as error:  # a user's scorer can fail in any way
                 out[c] = np.nan
-                self.failure = f"scoring failed with {type(error).__name__}: {error}"
+                self.failures[c] = f"scoring failed with {type(error).__name__}: {error}"
         return out
+
+    def reason(self, configuration: int) -> str:
+        """Why this one of the C configurations has no score."""
+        return self.failures.get(configuration, super().reason(configuration))
 
 
 class ReplayRegressor(RegressorMixin, BaseEstimator):

@@ -8,17 +8,20 @@ alpha, n_neighbors, weights) are scored in one go for each cell.
 
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import combinations, islice, product
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ._chunks import CACHE_BYTES
-from ._folds import AnchorSet, Fold, Weighting
+from ._folds import AnchorSet, Split
+from ._predictor import Predictor
 from ._progress import Progress
-from ._scores import Errors
+from ._scores import Errors, Metric
 from ._threads import one_blas_thread
 
 Array = NDArray[np.float64]
@@ -32,10 +35,13 @@ MODEL_AXES = (
     "anchor_l1_ratio",
 )
 STOPPED = "not scored: the search was stopped before"
-NO_NUMBER = "the score is not a finite number"
 
 # How many cells of how many the order of a search is chosen from, at most.
 MAX_SPREAD = 2_000_000
+
+
+class OutOfTime(Exception):  # noqa: N818
+    """The deadline has passed, and there is something to show for the time."""
 
 
 class Search:
@@ -44,18 +50,24 @@ class Search:
     Parameters
     ----------
     grid : values of every searched parameter, and single values for all others
-    folds : one dictionary a split, from the feature space (a tuple over SPACE_AXES) to its Fold
+    splits : the splits of the data
     metrics : one function a split that makes a fresh metric
     """
 
-    def __init__(self, grid: dict[str, list], folds, metrics):
+    def __init__(
+        self,
+        grid: dict[str, list],
+        splits: Sequence[Split],
+        metrics: Sequence[Callable[[], Any]],
+    ):
         self.axes = sorted(grid)
         self.grid = {name: grid[name] for name in self.axes}
-        self.folds, self.metrics = folds, metrics
+        self.splits, self.metrics = splits, metrics
         shape = [len(self.grid[name]) for name in self.axes]
-        self.scores = np.full((len(folds), *shape), np.nan)
-        self.visited = np.zeros(shape, dtype=bool)
-        self.failure = NO_NUMBER
+        self.scores = np.full((len(splits), *shape), np.nan)
+        # Reasons for missing scores as numbers, which are cheap to keep.
+        self._numbers = {"": 0, STOPPED: 1}
+        self._reasons = np.full(shape, self._numbers[STOPPED], dtype=np.int32)
         self.best = -np.inf
         self._lock = threading.Lock()
         self._deadline = np.inf
@@ -95,21 +107,36 @@ class Search:
                 raise
 
     def cells(self) -> list[dict[str, int]]:
-        """Positions on the outer axes, in an order that covers the box evenly from the start."""
+        """Positions on the outer axes, in an order that covers the box evenly from the start.
+
+        Where nothing is learned, one number of rounds stands for all.
+        """
         names = SPACE_AXES + MODEL_AXES
         sizes = [len(self.grid[name]) for name in names]
-        return [dict(zip(names, cell, strict=True)) for cell in spread_order(sizes)]
+        cells = [dict(zip(names, cell, strict=True)) for cell in spread_order(sizes)]
+        return [cell for cell in cells if cell["metric_iterations"] == 0 or self._learned(cell)]
+
+    def _learned(self, cell: dict[str, Any]) -> bool:
+        return self.grid["neighborhood"][cell["neighborhood"]] == "learned"
 
     def _score_cell(self, cell: dict[str, int]) -> None:
-        """All configurations that share this cell's outer parameters."""
-        if time.monotonic() > self._deadline and np.isfinite(self.best):
-            return
+        """All configurations that share this cell's outer parameters, if the time allows."""
         value = {name: self.grid[name][i] for name, i in cell.items()}
-        space = tuple(value[name] for name in SPACE_AXES)
-        folds = [of_split[space] for of_split in self.folds]
+        rounds = value["metric_iterations"] if self._learned(cell) else None
+        space = value["scaling"], value["neighborhood"], rounds, value["neighborhood_features"]
         choice = cell["anchor_selection"], cell["anchor_models"]
-        for anchors in zip(*(fold.anchor_sets(*choice) for fold in folds), strict=True):
-            self._score_anchors(cell, value, anchors)
+        with suppress(OutOfTime):
+            folds = [split.fold(space) for split in self._in_time(self.splits)]
+            sets = [fold.anchor_sets(*choice) for fold in self._in_time(folds)]
+            for anchors in zip(*sets, strict=True):
+                self._score_anchors(cell, value, anchors)
+
+    def _in_time(self, items: Sequence) -> Iterator:
+        """The items one by one, unless the time is up: then `OutOfTime`."""
+        for item in items:
+            if time.monotonic() > self._deadline and np.isfinite(self.best):
+                raise OutOfTime
+            yield item
 
     def _score_anchors(self, cell, value, anchors: tuple[AnchorSet, ...]) -> None:
         """One kind of anchors, a set a split: all penalties, ways of assigning, and the rest."""
@@ -120,38 +147,39 @@ class Search:
                 value["anchor_l1_ratio"],
                 value["fit_intercept"],
             )
-            for of_split in anchors
+            for of_split in self._in_time(anchors)
         ]
-        at: dict[str, int | slice] = {**cell, "n_anchors": anchors[0].place}
         for i, models in enumerate(zip(*paths, strict=True)):
-            if time.monotonic() > self._deadline and np.isfinite(self.best):
-                return
-            at["anchor_alpha"] = i
-            where = tuple(at.get(name, slice(None)) for name in self.axes)
-            scores = np.stack(
-                [
-                    self._score_split(split, anchors[split], models[split], value["fit_intercept"])
-                    for split in range(len(anchors))
-                ]
-            )
-            self._note(where, scores)
+            of_splits = list(zip(self.metrics, anchors, models, strict=True))
+            parts = [
+                self._score_split(*of_split, fit_intercept=value["fit_intercept"])
+                for of_split in self._in_time(of_splits)
+            ]
+            scores, reasons = (np.stack(part) for part in zip(*parts, strict=True))
+            at = {**cell, "n_anchors": anchors[0].place, "anchor_alpha": i}
+            self._note(at, scores, reasons)
 
-    def _note(self, where, scores: Array) -> None:
+    def _note(self, at: dict[str, Any], scores: Array, reasons: NDArray[np.int32]) -> None:
+        """Keep what was found (splits, *inner axes) at a place on the outer axes."""
+        reason = reasons.max(axis=0)  # of any split
+        mean = scores.mean(axis=0)
+        found = mean[np.isfinite(mean)]
+        every = range(len(self.grid["metric_iterations"]))
+        alike = [at["metric_iterations"]] if self._learned(at) else every
         with self._lock:
-            self.scores[(slice(None), *where)] = scores
-            self.visited[where] = True
-            mean = scores.mean(axis=0)
-            found = mean[np.isfinite(mean)]
+            for rounds in alike:
+                place = {**at, "metric_iterations": rounds}
+                where = tuple(place.get(name, slice(None)) for name in self.axes)
+                self.scores[(slice(None), *where)] = scores
+                self._reasons[where] = reason
             if found.size:
                 self.best = max(self.best, float(found.max()))
-            self._progress.advance(mean.size, self.best)
+            self._progress.advance(mean.size * len(alike), self.best)
 
     def reasons(self) -> NDArray[np.object_]:
         """Why a configuration has no score, an empty word where it has one; (*axes)."""
-        smallest = min(fold.n_searchable for spaces in self.folds for fold in spaces.values())
-        out = np.full(self.visited.shape, "", dtype=object)
-        out[~np.isfinite(self.scores).all(axis=0)] = self.failure
-        out[~self.visited] = STOPPED
+        smallest = min(split.n_searchable for split in self.splits)
+        out = np.array(list(self._numbers), dtype=object)[self._reasons]
         for i, K in enumerate(self.grid["n_neighbors"]):
             if smallest < K:
                 out.swapaxes(0, self.axes.index("n_neighbors"))[i] = (
@@ -160,105 +188,60 @@ class Search:
         return out
 
     def _score_split(
-        self, split: int, anchors: AnchorSet, models: Array, fit_intercept: bool
-    ) -> Array:
+        self, make_metric, anchors: AnchorSet, models: Array, *, fit_intercept: bool
+    ) -> tuple[Array, NDArray[np.int32]]:
         """Scores of one split for given anchor models.
 
         Returns
         -------
         scores : (alpha, assignment_neighbors, n_anchors, n_neighbors, weights), that is, the axes
             that are left in alphabetical order
+        reasons : of the same shape, the number of the reason why a score is missing
         """
         grid, fold = self.grid, anchors.fold
-        out = np.full(
-            (
-                len(grid["alpha"]),
-                len(grid["assignment_neighbors"]),
-                len(anchors.counts),
-                len(grid["n_neighbors"]),
-                len(grid["weights"]),
-            ),
-            np.nan,
+        shape = (
+            len(grid["alpha"]),
+            len(grid["assignment_neighbors"]),
+            len(anchors.counts),
+            len(grid["n_neighbors"]),
+            len(grid["weights"]),
         )
+        scores, reasons = np.full(shape, np.nan), np.zeros(shape, dtype=np.int32)
         if not fold.levels:
-            return out
+            return scores, reasons
         place = np.searchsorted(fold.levels, np.array(grid["n_neighbors"])[fold.possible])
-        shape = len(fold.levels), len(anchors.counts), -1
         assigned = anchors.assignments(models, grid["assignment_neighbors"])
         for a, (labels, own) in enumerate(assigned):
-            for w in range(len(grid["weights"])):
+            for w in self._in_time(range(len(grid["weights"]))):
                 try:
                     weightings = fold.weightings(w, fit_intercept)
                 except Exception as error:  # a user's function can fail in any way
-                    self.failure = f"weights failed with {type(error).__name__}: {error}"
+                    reason = f"weights failed with {type(error).__name__}: {error}"
+                    reasons[:, a, ..., w] = self._number(reason)
                     continue
-                metric = self.metrics[split]()
-                given = fold, models, labels, own, weightings
-                if isinstance(metric, Errors):
-                    metric.sums = error_sums(*given, metric)
-                else:
-                    for block, predictions in grid_predictions(*given):
-                        metric.add(block, predictions)
-                scores = metric.scores().reshape(shape)
-                self.failure = metric.failure or self.failure
-                out[:, a][:, :, fold.possible, w] = scores[place].transpose(2, 1, 0)
-        return out
+                predictor = Predictor(fold, models, labels, own, weightings)
+                told = self._score_all(make_metric(), predictor)
+                for out, flat in zip((scores, reasons), told, strict=True):
+                    by_level = flat.reshape(len(fold.levels), len(anchors.counts), -1)
+                    out[:, a][:, :, fold.possible, w] = by_level[place].transpose(2, 1, 0)
+        return scores, reasons
 
+    def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[NDArray, NDArray]:
+        """Scores (C,) by a metric, and the numbers of the reasons why they are missing."""
+        if isinstance(metric, Errors):
+            metric.sums = predictor.error_sums(metric)
+        else:
+            for block, predictions in predictor.predictions():
+                metric.add(block, predictions)
+        scores = metric.scores()
+        reasons = np.zeros(len(scores), dtype=np.int32)
+        for c in np.flatnonzero(~np.isfinite(scores)).tolist():
+            reasons[c] = self._number(metric.reason(c))
+        return scores, reasons
 
-def grid_predictions(fold: Fold, models, labels, own, weightings: list[Weighting]):
-    """Predictions for blocks of queries, (m, q, C), C running over levels, anchor counts and λ."""
-    from .kernels.grid import predict_levels  # compiled: loaded when needed
-
-    m, counts, lanes = len(own), labels.shape[1], len(weightings[0].alphas)
-    size = len(fold.levels) * counts * lanes
-    step = max(16, CACHE_BYTES // (8 * m * size))
-    for start in range(0, len(fold.queries), step):
-        block = slice(start, min(start + step, len(fold.queries)))
-        q = block.stop - block.start
-        out = np.empty((m, q, len(fold.levels), counts, lanes))
-        for t in range(m):
-            by_anchor = fold.queries[block] @ models[:, :-1, t].T + models[:, -1, t]
-            for weighting in weightings:
-                predict_levels(
-                    by_anchor,
-                    fold.near[block],
-                    weighting.weights[block],
-                    weighting.factors(block),
-                    labels,
-                    own[t],
-                    weighting.levels,
-                    out[t, :, weighting.place],
-                )
-        # λ were padded to whole lanes.
-        yield block, out[..., : len(fold.grid["alpha"])].reshape(m, q, -1)
-
-
-def error_sums(fold: Fold, models, labels, own, weightings: list[Weighting], metric: Errors):
-    """Sums over the queries of the errors of the predictions, (m, C), C as above."""
-    from .kernels.grid import add_errors  # compiled: loaded when needed
-
-    m, counts, lanes = len(own), labels.shape[1], len(weightings[0].alphas)
-    sums = np.zeros((m, len(fold.levels), counts, lanes))
-    step = max(16, CACHE_BYTES // (8 * 8 * len(models)))
-    for start in range(0, len(fold.queries), step):
-        block = slice(start, start + step)
-        for t in range(m):
-            by_anchor = fold.queries[block] @ models[:, :-1, t].T + models[:, -1, t]
-            for weighting in weightings:
-                add_errors(
-                    by_anchor,
-                    fold.near[block],
-                    weighting.weights[block],
-                    weighting.factors(block),
-                    labels,
-                    own[t],
-                    weighting.levels,
-                    metric.Y[block, t],
-                    metric.weights[block],
-                    metric.squared,
-                    sums[t, weighting.place],
-                )
-    return sums[..., : len(fold.grid["alpha"])].reshape(m, -1)
+    def _number(self, reason: str) -> int:
+        with self._lock:
+            return self._numbers.setdefault(reason, len(self._numbers))
 
 
 def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:

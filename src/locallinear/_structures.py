@@ -8,11 +8,11 @@ orders them by distance and row gets the same answer from either.
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ._threads import one_blas_thread
+from ._threads import all_threads, one_blas_thread
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -36,20 +36,20 @@ WORTH_THREADS = 2**23
 class Tree:
     """A k-d tree: right where few points have to be looked at."""
 
-    def __init__(self, points: Array, searchable: Mask | None, start: int, stop: int, n_jobs):
+    def __init__(self, points: Array, searchable: Mask | None, start: int, stop: int):
         self.start, self.stop = start, stop
         whole = searchable is None or bool(searchable[start:stop].all())
         self.rows = None if whole else _rows(searchable, start, stop)
         self.tree = cKDTree(points[start:stop] if self.rows is None else points[self.rows])
-        self.workers = effective_n_jobs(n_jobs)
 
-    def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
+    def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None, n_jobs) -> Rows:
         """Rows (q, c) that hold the nearest of this part; -1 where there is none."""
+        workers = effective_n_jobs(n_jobs)
         k = min(n_neighbors + 1, self.tree.n)
         out = np.full((len(X), k), -1, dtype=np.intp)
         undecided = np.arange(len(X))
         while len(undecided) and k:
-            distances, position = self.tree.query(X[undecided], k=k, workers=self.workers)
+            distances, position = self.tree.query(X[undecided], k=k, workers=workers)
             distances = distances.reshape(len(undecided), k)
             position = position.reshape(len(undecided), k)
             rows = position + self.start if self.rows is None else self.rows[position]
@@ -85,7 +85,7 @@ class Scan:
         self.centre = self.points.mean(axis=0) if len(self.rows) else np.zeros(points.shape[1])
         self._blocks: tuple[int, _Blocks] | None = None  # for the last number of neighbours
 
-    def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
+    def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None, n_jobs) -> Rows:
         """Rows (q, c) that hold the nearest of this part; -1 where there is none."""
         rows, points = self.rows, self.points
         if searchable is not None and not searchable[rows].all():
@@ -93,7 +93,8 @@ class Scan:
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
         blocks = self._prepared(points, n_neighbors)
-        starts = range(0, len(X), _batch_size(len(X), points.size))
+        workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
+        starts = range(0, len(X), _batch_size(len(X), points.size, workers))
 
         def scan(start: int) -> Rows:
             batch = X[start : start + starts.step] - self.centre
@@ -103,10 +104,10 @@ class Scan:
         # One thread a batch of queries beats the matrix product's own threads, and a small
         # product is done before they wake.
         with one_blas_thread():
-            if len(starts) == 1:
-                found = [scan(0)]
+            if len(starts) == 1 or workers == 1:
+                found = [scan(start) for start in starts]
             else:
-                with ThreadPoolExecutor(cpu_count()) as pool:
+                with ThreadPoolExecutor(workers) as pool:
                     found = list(pool.map(scan, starts))
         width = max(f.shape[1] for f in found)
         out = np.full((len(X), width), -1, dtype=np.intp)
@@ -196,11 +197,11 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
     return table[:, : min(used, max(MAX_CANDIDATES, 2 * n_neighbors))]
 
 
-def _batch_size(n_queries: int, points_size: int) -> int:
+def _batch_size(n_queries: int, points_size: int, n_threads: int) -> int:
     """Queries a batch, so that batches are small and all threads get equally many."""
     n_batches = -(-n_queries // SCAN_QUERIES)
     if n_batches > 1 or n_queries * points_size > WORTH_THREADS:
-        n_batches = -(-n_batches // cpu_count()) * cpu_count()
+        n_batches = -(-n_batches // n_threads) * n_threads
     return max(1, -(-n_queries // max(1, n_batches)))
 
 

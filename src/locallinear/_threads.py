@@ -1,14 +1,23 @@
-"""How many threads matrix products use."""
+"""How many threads are used."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _inside: list = []  # the limit that is in force, once for each context that is in it
+
+
+def all_threads() -> int:
+    """As many as scikit-learn's own brute force uses, within what OMP_NUM_THREADS allows.
+
+    In the worker processes of joblib that is each one's share of the processors.
+    """
+    return _openmp_effective_n_threads()
 
 
 @contextmanager

@@ -11,6 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 Array = NDArray[np.float64]
 
+# The square of a number of this size, times another, is still finite and not zero.
+LARGEST = 1e140
+
 _POSITIVE_COUNT = Interval(Integral, 1, None, closed="left")
 
 FALL_PARAMETERS: dict[str, list] = {
@@ -32,6 +35,29 @@ FALL_PARAMETERS: dict[str, list] = {
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
+
+
+def check_not_huge(values: Array, name: str) -> Array:
+    """Refuse numbers whose squares are not finite; returns the largest size a column."""
+    sizes = np.maximum(values.max(axis=0), -values.min(axis=0))
+    if sizes.max() > LARGEST:
+        raise ValueError(
+            f"{name} must hold numbers of at most {LARGEST} in size, so that their squares are "
+            f"finite, but one is {sizes.max():.3g}; divide by a power of ten first"
+        )
+    return sizes
+
+
+def check_magnitudes(values: Array, name: str) -> None:
+    """Refuse columns of numbers whose squares are not finite, or all lost to rounding."""
+    sizes = check_not_huge(values, name)
+    lost = (sizes > 0) & (sizes < 1 / LARGEST)
+    if lost.any():
+        raise ValueError(
+            f"column {np.argmax(lost)} of {name} must hold numbers of at least {1 / LARGEST} in "
+            f"size or only zeros, so that their squares are not zero, but the largest is "
+            f"{sizes[lost][0]:.3g}; multiply by a power of ten first"
+        )
 
 
 def check_labels(y: NDArray) -> NDArray:
@@ -197,6 +223,7 @@ def check_stored_shapes(
         (rows, attributes["n_features_in_"], len(features)) == (d + 1, d, d)
         and columns["residuals"].shape == (n, m)
         and len(attributes["_target_names"]) == m
+        and attributes["_constant"] in (0.0, 1.0)
         and all(vector.shape == (n,) for vector in vectors)
         and len(columns.get("points", columns["Z"])) == n
         and bool(np.isin(columns["labels"], np.arange(k)).all())

@@ -58,28 +58,7 @@ def fetch_superconductivity(
     6,093 rows repeat the inputs of another row, so that random splits flatter every model. No
     checksum of the original is known: its shape, header and numbers are checked instead.
 
-    Parameters
-    ----------
-    data_home : path, default=None
-        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
-    download_if_missing : bool, default=True
-        Raise an error instead of downloading where False and the folder lacks the set.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series.
-
-    Returns
-    -------
-    Bunch or tuple
-        ``data`` (21263, 81), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
-        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``.
-
-    Raises
-    ------
-    OSError
-        Where the data can be had neither from the folder nor from the network; the message has
-        the address and the folder to put the file in.
+    Parameters, result and errors are those of `fetch_concrete`; ``data`` is (21263, 81).
 
     Examples
     --------
@@ -103,28 +82,7 @@ def fetch_qsar_aquatic_toxicity(
 ):
     """QSAR aquatic toxicity: 546 molecules, 8 descriptors, LC50 for Daphnia magna (UCI 505).
 
-    Parameters
-    ----------
-    data_home : path, default=None
-        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
-    download_if_missing : bool, default=True
-        Raise an error instead of downloading where False and the folder lacks the set.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series.
-
-    Returns
-    -------
-    Bunch or tuple
-        ``data`` (546, 8), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
-        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``.
-
-    Raises
-    ------
-    OSError
-        Where the data can be had neither from the folder nor from the network; the message has
-        the address and the folder to put the file in.
+    Parameters, result and errors are those of `fetch_concrete`; ``data`` is (546, 8).
 
     Examples
     --------
@@ -148,28 +106,7 @@ def fetch_qsar_fish_toxicity(
 ):
     """QSAR fish toxicity: 908 molecules, 6 descriptors, LC50 for the fathead minnow (UCI 504).
 
-    Parameters
-    ----------
-    data_home : path, default=None
-        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
-    download_if_missing : bool, default=True
-        Raise an error instead of downloading where False and the folder lacks the set.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series.
-
-    Returns
-    -------
-    Bunch or tuple
-        ``data`` (908, 6), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
-        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``.
-
-    Raises
-    ------
-    OSError
-        Where the data can be had neither from the folder nor from the network; the message has
-        the address and the folder to put the file in.
+    Parameters, result and errors are those of `fetch_concrete`; ``data`` is (908, 6).
 
     Examples
     --------
@@ -203,29 +140,15 @@ def fetch_parkinsons(
 
     Parameters
     ----------
-    data_home : path, default=None
-        Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
-    download_if_missing : bool, default=True
-        Raise an error instead of downloading where False and the folder lacks the set.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Give the data as a pandas DataFrame and the target as a Series.
+    data_home, download_if_missing, return_X_y, as_frame : as for `fetch_concrete`
     target : {"motor_UPDRS", "total_UPDRS"}, default="motor_UPDRS"
         Which of the two scores to predict.
 
     Returns
     -------
     Bunch or tuple
-        ``data`` (5875, 19), ``target``, ``frame`` (None unless ``as_frame``), ``feature_names``,
-        ``target_names``, ``DESCR`` (source, licence, citation), ``filename``, and ``groups``
-        (n,: the subject of each row).
-
-    Raises
-    ------
-    OSError
-        Where the data can be had neither from the folder nor from the network; the message has
-        the address and the folder to put the file in.
+        As for `fetch_concrete`, with ``data`` (5875, 19) and ``groups`` (n,: the subject of each
+        row).
 
     Examples
     --------

@@ -118,18 +118,27 @@ def correction_factors(inner, squares, weights, alphas):
 
 
 @njit(inline="always")
-def _add_neighbor(i, j, by_anchor, near, weights, factors, labels, own, anchors, lanes):
-    """Add neighbour j of query i to the sums over anchors (c,) and corrections (c, L)."""
-    # Unsigned: a position that cannot be negative need not be tested for it.
-    row = np.uintp(near[i, j])
+def _add_neighbors(i, first, stop, given, anchors, lanes):
+    """Add neighbours of query i to the sums over anchors (c,) and corrections (c, L).
+
+    `given` are the first six arguments of `predict_levels`. Returns what the weights of these
+    neighbours sum to.
+    """
+    by_anchor, near, weights, factors, labels, own = given
     K, L = factors.shape[1:]
-    for a in range(anchors.size):
-        anchors[a] += weights[i, j] * by_anchor[i, np.uintp(labels[row, a])]
-    for g in range(0, L, LANES):
+    total = 0.0
+    for j in range(first, stop):
+        total += weights[i, j]
+        # Unsigned: a position that cannot be negative need not be tested for it.
+        row = np.uintp(near[i, j])
         for a in range(anchors.size):
-            add_scaled(  # type: ignore[call-arg]
-                lanes, a * L + g, factors, (i * K + j) * L + g, own[row, a]
-            )
+            anchors[a] += weights[i, j] * by_anchor[i, np.uintp(labels[row, a])]
+        for g in range(0, L, LANES):
+            for a in range(anchors.size):
+                add_scaled(  # type: ignore[call-arg]
+                    lanes, a * L + g, factors, (i * K + j) * L + g, own[row, a]
+                )
+    return total
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
@@ -145,16 +154,15 @@ def predict_levels(by_anchor, near, weights, factors, labels, own, levels, out):
     levels : increasing numbers of neighbours, the last at most K
     out : (q, levels, c, L), filled
     """
+    given = by_anchor, near, weights, factors, labels, own
     anchors, lanes = np.empty(labels.shape[1]), np.empty((labels.shape[1], factors.shape[2]))
     for i in range(by_anchor.shape[0]):
         anchors[:] = 0.0
         lanes[:, :] = 0.0
-        total, j = 0.0, 0
+        total, first = 0.0, 0
         for note in range(levels.size):
-            while j < levels[note]:
-                total += weights[i, j]
-                _add_neighbor(i, j, by_anchor, near, weights, factors, labels, own, anchors, lanes)
-                j += 1
+            total += _add_neighbors(i, first, levels[note], given, anchors, lanes)
+            first = levels[note]
             scale = 1.0 / total
             for a in range(anchors.size):
                 for t in range(lanes.shape[1]):
@@ -172,16 +180,15 @@ def add_errors(by_anchor, near, weights, factors, labels, own, levels, y, counts
     squared : whether errors are squared or absolute
     sums : (levels, c, L), added to
     """
+    given = by_anchor, near, weights, factors, labels, own
     anchors, lanes = np.empty(labels.shape[1]), np.empty((labels.shape[1], factors.shape[2]))
     for i in range(by_anchor.shape[0]):
         anchors[:] = 0.0
         lanes[:, :] = 0.0
-        total, j = 0.0, 0
+        total, first = 0.0, 0
         for note in range(levels.size):
-            while j < levels[note]:
-                total += weights[i, j]
-                _add_neighbor(i, j, by_anchor, near, weights, factors, labels, own, anchors, lanes)
-                j += 1
+            total += _add_neighbors(i, first, levels[note], given, anchors, lanes)
+            first = levels[note]
             scale = 1.0 / total
             c, L = lanes.shape
             for a in range(c):
