@@ -29,6 +29,7 @@ STOREYS = [
     {"_grids", "_search_display", "explain", "datasets"},
     {"_cv", "_members", "tune"},
     {"_ensemble"},
+    {"_ensemble_estimators"},
     {"_tabular"},
     {"paper", "cli", "_comparison", "_demo", "_outputs", "_steps", "_summary", "_watching"},
 ]

@@ -35,6 +35,19 @@ print(json.dumps([[r["check_name"], r["status"], repr(r["exception"])] for r in 
 """
 
 
+def check_all(name, options):
+    """Run scikit-learn's checks on an estimator of the library, and want all to pass."""
+    # In a process of its own, since scipy reads the variable when it is imported; without it
+    # scikit-learn skips its array API checks.
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    command = [sys.executable, "-c", CHECK, name, json.dumps(options)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert len(results) > 50
+    assert [r for r in results if r[1] != "passed"] == []
+
+
 @pytest.mark.parametrize("name", ["FALLRegressor", "FALLClassifier"])
 @pytest.mark.parametrize(
     "options",
@@ -47,15 +60,7 @@ print(json.dumps([[r["check_name"], r["status"], repr(r["exception"])] for r in 
     ids=["default", "paper", "kmeans", "quantile"],
 )
 def test_scikit_learns_checks_all_pass_and_none_is_skipped(name, options):
-    # In a process of its own, since scipy reads the variable when it is imported; without it
-    # scikit-learn skips its array API checks.
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    command = [sys.executable, "-c", CHECK, name, json.dumps(options)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)
-    assert len(results) > 50
-    assert [r for r in results if r[1] != "passed"] == []
+    check_all(name, options)
 
 
 @pytest.fixture(scope="module")

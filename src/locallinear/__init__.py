@@ -1,7 +1,7 @@
 """Local linear models that are accurate and readable at once."""
 
 from ._cv import FALLClassifierCV, FALLRegressorCV
-from ._ensemble import FALLEnsembleClassifier, FALLEnsembleRegressor
+from ._ensemble_estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor

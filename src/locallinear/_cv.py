@@ -88,7 +88,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
         inputs, targets = self._check_samples(X, y)
         weights = check_sample_weights(sample_weight, len(inputs))
-        seed = _fixed_seed(self.random_state)
+        seed = fixed_seed(self.random_state)
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
         grid = check_grid(self.grid, estimator)
         splitter = check_cv(self.cv, targets, classifier=isinstance(self, ClassifierMixin))
@@ -302,7 +302,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
         return Y, partial(_scores.AnyScorer, self.scoring, X[test], y[test], weights, replay)
 
 
-def _fixed_seed(random_state) -> int:
+def fixed_seed(random_state) -> int:
     """One seed for all configurations, so that they differ by their parameters alone."""
     if isinstance(random_state, Integral):
         return int(random_state)

@@ -1,4 +1,4 @@
-"""FALLEnsembleRegressor and FALLEnsembleClassifier: the mean of many FALL models, still linear.
+"""An ensemble of FALL models: their mean, which is still a linear model a prediction.
 
 The mean of linear models is a linear model: what is gained in accuracy costs nothing in
 exactness. `fit` reads as the recipe: choose kinds of members by a search, find out by
@@ -12,22 +12,13 @@ from typing import ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    _fit_context,
-    clone,
-)
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ._cv import FALLClassifierCV, FALLRegressorCV, _fixed_seed
-from ._estimators import FALLClassifier, FALLRegressor
+from ._cv import fixed_seed
 from ._explanation import LocalExplanation
 from ._fall import FALL
 from ._grids import GRIDS
@@ -40,8 +31,7 @@ from ._members import (
     kinds_of,
     merge_neighbors,
 )
-from ._validation import check_labels, check_sample_weights
-from .kernels.combine import nearest_probabilities
+from ._validation import check_sample_weights, check_some_weight
 
 Array = NDArray[np.float64]
 
@@ -54,7 +44,7 @@ N_FOLDS = 3
 N_TRIED = 3
 
 
-class _Ensemble(BaseEstimator):
+class Ensemble(BaseEstimator):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -106,10 +96,14 @@ class _Ensemble(BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight, **known):
         self.__dict__.pop("estimators_", None)
-        inputs, targets = self._check_samples(X, y)
+        inputs, targets = self._check_samples(X, y, **known)
         weights = check_sample_weights(sample_weight, len(inputs))
-        seed = _fixed_seed(self.random_state)
+        check_some_weight(weights)
+        seed = fixed_seed(self.random_state)
         template = self._member_class() if self.estimator is None else self.estimator
         if self.search is None:
             kinds, shares = [Kind({}, self.max_features)], np.ones(1)
@@ -129,20 +123,7 @@ class _Ensemble(BaseEstimator):
         self._share_samples()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
-        """Add samples to every member; what is fitted stays. The first call fits.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for `fit`
-
-        Returns
-        -------
-        self
-        """
-        if not hasattr(self, "estimators_"):
-            return self.fit(X, y, sample_weight)
+    def _append(self, X, y, sample_weight):
         for member in self.estimators_:
             member.partial_fit(X, y, sample_weight)
         self._share_samples()
@@ -200,7 +181,7 @@ class _Ensemble(BaseEstimator):
             v = None if weights is None else weights[train]
             made = self._make_members(template, tried, X[train], y[train], v, seed)
             fitted = self._fit_all(made, X[train], y[train], v)
-            of_members = np.array([self._scores_of(member, X[test]) for member in fitted])
+            of_members = np.array([member._predict(X[test]) for member in fitted])
             predictions[:, test] = of_members.reshape(len(kinds), n_tried, len(test), -1).mean(1)
         shares = best_shares(predictions, numeric, weights)
         self.cv_prediction_, self.cv_score_ = self._judge(
@@ -229,7 +210,7 @@ class _Ensemble(BaseEstimator):
 
     def _fit_all(self, members: list[FALL], X, y, weights) -> list[FALL]:
         parallel = Parallel(self.n_jobs, prefer="threads")
-        return parallel(delayed(member.fit)(X, y, weights) for member in members)
+        return parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
 
     def _share_samples(self) -> None:
         """Let the members hold one copy of what is the same for all of them."""
@@ -304,175 +285,3 @@ class _Ensemble(BaseEstimator):
             member._set_state(described["state"])
             self.estimators_.append(member)
         self._share_samples()
-
-
-class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, _Ensemble):
-    """The mean of FALL models that differ in whom they hold to be near.
-
-    The neighbourhoods of each member use a random part of the features (those that decide more
-    are drawn more often), its models use all. Which kinds of members there are, and how many of
-    each, is chosen by cross-validation on the samples. The mean of the members' linear models is
-    one linear model a prediction, which `explain` gives exactly.
-
-    Parameters
-    ----------
-    n_estimators : int, default=30
-        Number of members.
-    max_features : float, default=0.6
-        Part of the features that the neighbourhoods of a member use. With a search, members that
-        use all of them are tried as well.
-    search : {"default", "paper"}, dict or None, default="default"
-        The grid of `FALLRegressorCV` that is searched for the members' parameters; the best
-        configuration of each neighbourhood makes a kind of members. None for members as given.
-    estimator : FALLRegressor, default=None
-        What the members are, before the search sets parameters; None for the defaults. The first
-        member keeps its `random_state`.
-    cv : int, splitter or iterable, default=None
-        Folds of the search and of what follows, as in scikit-learn; None for three that are
-        shuffled. Samples that belong together (of one person, say) should be in one fold.
-    n_jobs : int, default=None
-        Threads, in which members are fitted and asked side by side.
-    random_state : int, RandomState or None, default=None
-        Chance in the choice of features and anchors.
-
-    Attributes
-    ----------
-    estimators_ : list of FALLRegressor
-        The members. They share one copy of the samples.
-    best_params_ : dict
-        The best configuration of the search; {} without one.
-    cv_prediction_ : array (n,) or (n, m), with a search
-        Predictions of the samples by members that were fitted without them.
-    cv_score_ : float, with a search
-        Their R²: what to expect on new samples.
-    labels_ : array (n,)
-        The anchor of each sample in the first member.
-    n_samples_fit_, n_features_in_ : int
-    feature_names_in_ : array (d,), if X had names
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from locallinear import FALLEnsembleRegressor
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = FALLEnsembleRegressor(5, search=None, random_state=0).fit(X, y)
-    >>> mean, spread = model.predict(X[:2], return_std=True)
-    >>> model.explain(X[:2]).coef.shape
-    (2, 10, 1)
-    """
-
-    _member_class = FALLRegressor
-    _search_class = FALLRegressorCV
-
-    def predict(self, X, return_std=False):
-        """Predict the targets of X, (q,) or (q, m) as y was.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-        return_std : bool, default=False
-            Whether to return the members' standard deviation as well: how far they disagree, a
-            first measure of doubt (it leaves out the noise that all of them share).
-
-        Returns
-        -------
-        mean, or (mean, std)
-        """
-        of_members = self._predict_members(X)
-        cut = np.s_[:, 0] if self.estimators_[0]._one_target else np.s_[:]
-        mean = of_members.mean(axis=0)[cut]
-        return (mean, of_members.std(axis=0)[cut]) if return_std else mean
-
-    def explain(self, X) -> LocalExplanation:
-        """The one linear model behind each prediction, and the members' merged neighbours.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-
-        Returns
-        -------
-        LocalExplanation
-        """
-        check_is_fitted(self)
-        return self._explain(X, np.s_[:, 0] if self.estimators_[0]._one_target else np.s_[:])
-
-    def _check_samples(self, X, y) -> tuple[Array, Array]:
-        return validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-
-    def _numeric(self, y) -> Array:
-        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-
-    def _scores_of(self, member: FALL, X: Array) -> Array:
-        return member._predict(X)
-
-    def _judge(self, scores: Array, y, weights) -> tuple[Array, float]:
-        """What is kept of predictions (n, m) by cross-validation, and their score."""
-        prediction = scores.reshape(np.shape(y))
-        return prediction, float(r2_score(y, prediction, sample_weight=weights))
-
-
-class FALLEnsembleClassifier(ClassifierMixin, _Ensemble):
-    """The mean of FALL classifiers that differ in whom they hold to be near.
-
-    Parameters and attributes are those of `FALLEnsembleRegressor`, for classes: `estimator` is a
-    FALLClassifier, `cv_prediction_` (n, m) holds probabilities and `cv_score_` the accuracy.
-
-    Attributes
-    ----------
-    classes_ : array (m,)
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from locallinear import FALLEnsembleClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = FALLEnsembleClassifier(5, search=None, random_state=0).fit(X, y)
-    >>> model.predict_proba(X[:1]).shape
-    (1, 3)
-    """
-
-    _member_class = FALLClassifier
-    _search_class = FALLClassifierCV
-
-    def predict(self, X) -> NDArray:
-        """Predict the classes of X, (q,)."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def predict_proba(self, X) -> Array:
-        """Predict the probabilities of the classes, (q, m): those nearest to the mean scores."""
-        return nearest_probabilities(self._predict_members(X).mean(axis=0))
-
-    def explain(self, X) -> LocalExplanation:
-        """The one linear model behind each class's score, and the members' merged neighbours.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-
-        Returns
-        -------
-        LocalExplanation
-        """
-        return self._explain(X, np.s_[:])
-
-    def _check_samples(self, X, y) -> tuple[Array, NDArray]:
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        y = check_labels(y)
-        self.classes_ = np.unique(y)
-        return X, y
-
-    def _numeric(self, y) -> Array:
-        return (np.asarray(y)[:, None] == self.classes_).astype(np.float64)
-
-    def _scores_of(self, member: FALL, X: Array) -> Array:
-        """A member's scores of all classes, of which it may have seen some only."""
-        scores = np.zeros((len(X), len(self.classes_)))
-        scores[:, np.isin(self.classes_, member.classes_)] = member._predict(X)
-        return scores
-
-    def _judge(self, scores: Array, y, weights) -> tuple[Array, float]:
-        prediction = nearest_probabilities(scores)
-        chosen = self.classes_[prediction.argmax(axis=1)]
-        return prediction, float(accuracy_score(y, chosen, sample_weight=weights))

@@ -53,11 +53,15 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Feature space of distances and models: mean 0 and variance 1 a feature, each feature's
         distribution made uniform (and continued linearly outside the data), or the raw features,
         which is the paper's algorithm.
-    neighborhood : {"euclidean", "learned"}, default="euclidean"
-        How near is measured in that space: with all features alike, or with each weighted by how
-        much the target moves with it.
+    neighborhood : {"euclidean", "learned", "forest"}, default="euclidean"
+        How near is measured in that space: with all features alike, with each weighted by how
+        much the target moves with it, or by how many leaves two samples share in small trees
+        boosted on the target (a search of all samples a query, which suits up to some ten
+        thousand).
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
+    neighborhood_features : array-like of int, default=None
+        Numbers of the features that decide who is near; None for all. The models use all.
     assignment_neighbors : int, default=1
         Nearest samples whose error decides a sample's anchor. 1 is the sample's own error, as in
         the paper; more gives smoother clusters.
@@ -76,8 +80,9 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     labels_ : array (n,)
         Each sample's anchor.
     feature_weights_ : array (d,)
-        With neighborhood "learned": how much each feature, in standard deviations, counts in
-        distances; they sum to one.
+        How much each feature decides who is near; they sum to one. With neighborhood "learned"
+        what it counts for in distances, in standard deviations; with "forest" the part of the
+        target's variation that its splits took away.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 

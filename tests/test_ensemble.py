@@ -1,0 +1,242 @@
+"""Ensembles: the mean of their members, still one exact linear model a prediction."""
+
+import zipfile
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+
+import locallinear
+from locallinear import (
+    FALLClassifier,
+    FALLEnsembleClassifier,
+    FALLEnsembleRegressor,
+    FALLRegressor,
+)
+from locallinear._members import best_shares, counts_of, merge_neighbors
+from test_sklearn_world import check_all
+
+GRID = {"neighborhood": ["euclidean", "forest"], "n_neighbors": [3, 8], "scaling": ["standard"]}
+
+
+def few(n=4, **options):
+    return FALLEnsembleRegressor(n, **{"search": None, "random_state": 0, **options})
+
+
+@pytest.fixture(scope="module")
+def searched(make_samples):
+    X, y, _ = make_samples
+    return FALLEnsembleRegressor(6, search=GRID, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def make_samples():
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(150, 5)), rng.normal(size=(30, 5))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=150), Q
+
+
+# Equivalences ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned", "forest"])
+def test_one_member_with_all_features_and_no_search_is_the_model(make_samples, neighborhood):
+    X, y, Q = make_samples
+    alone = FALLRegressor(neighborhood=neighborhood, random_state=7)
+    ensemble = few(1, max_features=1.0, estimator=alone, random_state=3).fit(X, y)
+    alone = clone(alone).fit(X, y)
+    assert_array_equal(ensemble.predict(Q), alone.predict(Q))
+    told, expected = ensemble.explain(Q), alone.explain(Q)
+    assert_allclose(told.coef, expected.coef)
+    assert_array_equal(np.sort(told.neighbors), np.sort(expected.neighbors))
+
+
+def test_one_classifier_with_all_features_and_no_search_is_the_model():
+    X, y = load_iris(return_X_y=True)
+    ensemble = FALLEnsembleClassifier(1, max_features=1.0, search=None, random_state=0).fit(X, y)
+    alone = FALLClassifier(random_state=0).fit(X, y)
+    assert_array_equal(ensemble.predict_proba(X), alone.predict_proba(X))
+
+
+def test_predictions_are_the_members_mean_and_their_spread(make_samples):
+    X, y, Q = make_samples
+    model = few().fit(X, y)
+    of_members = [member.predict(Q) for member in model.estimators_]
+    mean, spread = model.predict(Q, return_std=True)
+    assert_allclose(mean, np.mean(of_members, axis=0))
+    assert_allclose(spread, np.std(of_members, axis=0))
+    assert spread.min() > 0
+
+
+def test_n_jobs_does_not_matter(make_samples, searched):
+    X, y, Q = make_samples
+    parallel = clone(searched).set_params(n_jobs=2).fit(X, y)
+    assert_array_equal(parallel.predict(Q), searched.predict(Q))
+    assert parallel.cv_score_ == searched.cv_score_
+
+
+# Explanations ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+def test_contributions_add_up_to_the_prediction(make_samples, scaling):
+    X, y, Q = make_samples
+    Y = np.column_stack([y, y**2])
+    model = few(estimator=FALLRegressor(scaling=scaling, neighborhood="learned")).fit(X, Y)
+    told = model.explain(Q)
+    assert_allclose(told.contributions.sum(axis=1) + told.intercept, model.predict(Q))
+    parts = told.anchor_part + told.correction_part
+    assert_allclose(parts, np.concatenate([told.coef, told.intercept[:, None]], axis=1))
+
+
+@pytest.mark.parametrize("neighborhood", ["learned", "forest"])
+def test_coefficients_are_in_the_users_units(make_samples, neighborhood):
+    X, y, Q = make_samples
+    units = np.array([1000.0, 1.0, 0.01, 1.0, 3.0])
+    member = FALLRegressor(neighborhood=neighborhood)
+    told = few(estimator=member).fit(X, y).explain(Q)
+    scaled = few(estimator=member).fit(X * units, y).explain(Q * units)
+    assert_allclose(scaled.coef * units[:, None], told.coef, rtol=1e-6, atol=1e-9)
+    assert_allclose(scaled.prediction, told.prediction, rtol=1e-6)
+
+
+def test_merged_neighbours_have_the_members_weight(make_samples):
+    X, y, Q = make_samples
+    model = few().fit(X, y)
+    told = model.explain(Q)
+    total = np.zeros((len(Q), len(X)))
+    for member in model.estimators_:
+        one = member.explain(Q)
+        np.add.at(total, (np.arange(len(Q))[:, None], one.neighbors), one.neighbor_weights / 4)
+    merged = np.zeros_like(total)
+    np.add.at(merged, (np.arange(len(Q))[:, None], told.neighbors), told.neighbor_weights)
+    assert_allclose(merged, total)
+    assert (np.diff(told.neighbor_weights, axis=1) <= 0).all()
+    assert_allclose(told.neighbor_weights.sum(axis=1), 1)
+    assert_array_equal(told.neighbor_labels, model.labels_[told.neighbors])
+
+
+def test_queries_with_fewer_neighbours_are_filled_up_without_weight():
+    parts = [(np.array([[4, 2], [1, 0]]), np.array([[0.5, 0.5], [1.0, 0.0]]))] * 2
+    rows, weights = merge_neighbors(iter(parts), 2)
+    assert_array_equal(rows, [[2, 4], [1, 1]])
+    assert_allclose(weights, [[0.5, 0.5], [1, 0]])
+
+
+# How members are chosen ------------------------------------------------------------------------
+
+
+def test_shares_are_the_best_mixture():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(200, 1))
+    noise = rng.normal(size=(3, 200, 1)) * [[[1.0]], [[1.0]], [[30.0]]]
+    shares = best_shares(y + noise, y, None)
+    assert_allclose(shares, [0.5, 0.5, 0], atol=0.1)
+    assert_array_equal(best_shares(np.stack([y, y + 1]), y, None).round(3), [1, 0])
+
+
+def test_counts_follow_shares_and_add_up():
+    assert_array_equal(counts_of(np.array([0.5, 0.3, 0.2]), 10), [5, 3, 2])
+    assert_array_equal(counts_of(np.array([0.4, 0.35, 0.25]), 2), [1, 1, 0])
+
+
+def test_kinds_share_one_scaling_and_the_score_is_of_unseen_samples(make_samples, searched):
+    X, y, _ = make_samples
+    assert len(searched.estimators_) == 6
+    assert {member.scaling for member in searched.estimators_} == {"standard"}
+    assert set(searched.best_params_) == set(GRID)
+    nested = cross_val_score(clone(searched), X, y, cv=3).mean()
+    assert searched.cv_score_ == pytest.approx(nested, abs=0.1)
+    assert searched.cv_prediction_.shape == y.shape
+
+
+def test_features_that_decide_are_drawn_more_often():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 10))
+    y = np.sin(4 * X[:, 0]) + 0.05 * rng.normal(size=300)
+    drawn = [
+        member.neighborhood_features for member in few(40, max_features=0.3).fit(X, y).estimators_
+    ]
+    often = np.bincount(np.concatenate(drawn), minlength=10)
+    assert all(len(features) == 3 for features in drawn)
+    assert often[0] > 1.5 * np.delete(often, 0).max()
+
+
+# Samples that come and go, and files -----------------------------------------------------------
+
+
+def test_updates_reach_every_member_and_all_share_one_copy(make_samples):
+    X, y, Q = make_samples
+    model = few(estimator=FALLRegressor(neighborhood="forest")).fit(X, y)
+    expected = model.predict(Q)
+    model.partial_fit(Q, np.full(len(Q), 9.0))
+    assert model.n_samples_fit_ == len(X) + len(Q)
+    held = [member._samples["Z"] for member in model.estimators_]
+    assert all(np.shares_memory(held[0], other) for other in held[1:])
+    assert (model.predict(Q) > expected + 2).all()
+    model.forget(range(len(X), len(X) + len(Q)))
+    assert_allclose(model.predict(Q), expected, rtol=1e-12)
+    assert_array_equal(few().partial_fit(X, y).predict(Q), few().fit(X, y).predict(Q))
+
+
+def test_a_file_holds_the_samples_once(make_samples, searched, path):
+    _, _, Q = make_samples
+    searched.save(path)
+    loaded = locallinear.load(path)
+    assert_array_equal(loaded.predict(Q), searched.predict(Q))
+    assert loaded.cv_score_ == searched.cv_score_
+    assert loaded.best_params_ == searched.best_params_
+    with zipfile.ZipFile(path) as archive:
+        assert [name for name in archive.namelist() if name.endswith("-Z.npy")] == [
+            "state-shared-Z.npy"
+        ]
+
+
+# Classes ---------------------------------------------------------------------------------------
+
+
+def test_classes_of_any_type_with_probabilities_that_explanations_back():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    model = FALLEnsembleClassifier(4, search=GRID, random_state=0).fit(X, names)
+    proba = model.predict_proba(X)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert proba.min() >= 0
+    assert model.score(X, names) > 0.95
+    assert model.cv_score_ > 0.9
+    told = model.explain(X[:5])
+    assert_allclose(told.contributions.sum(axis=1) + told.intercept, told.prediction)
+
+
+# scikit-learn's world --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["FALLEnsembleRegressor", "FALLEnsembleClassifier"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_estimators": 2, "search": None},
+        {"n_estimators": 2, "search": {"n_neighbors": [2, 3]}},
+    ],
+    ids=["given", "searched"],
+)
+def test_scikit_learns_checks_all_pass_and_none_is_skipped(name, options):
+    check_all(name, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"max_features": 0.0}, "max_features"),
+        ({"search": "all"}, "search"),
+        ({"estimator": "FALL"}, "estimator"),
+        ({"search": {"neighbours": [3]}}, "neighbours"),
+    ],
+)
+def test_bad_parameters_are_named(make_samples, options, said):
+    X, y, _ = make_samples
+    with pytest.raises(ValueError, match=said):
+        few(**options).fit(X, y)

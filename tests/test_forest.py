@@ -1,0 +1,164 @@
+"""Forest neighbourhoods: who shares leaves, what that does not depend on, and where it is kept."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV, train_test_split
+
+import locallinear
+from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
+from locallinear._forest import LeafNeighbors, grow_forest
+from test_metric import needle
+
+FEW = np.arange(4)
+
+
+def forest(**parameters):
+    return FALLRegressor(neighborhood="forest", random_state=0, **parameters)
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """Samples with ties in every feature, their targets, and the trees on them."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(150, 4)).astype(float)
+    Y = np.column_stack([X[:, 0] * X[:, 1], X[:, 2]]) + 0.1 * rng.normal(size=(150, 2))
+    return X, Y, grow_forest(X, Y, None, FEW, 0)
+
+
+def walk(trees, t, x):
+    """The leaf of a point in a tree, one step after the other."""
+    node = trees.roots[t]
+    while trees.feature[node] >= 0:
+        goes_left = x[trees.feature[node]] <= trees.threshold[node]
+        node = (trees.left if goes_left else trees.right)[node]
+    return trees.left[node]
+
+
+# Oracles ---------------------------------------------------------------------------------------
+
+
+def test_leaves_are_those_of_a_walk_down_each_tree(grown):
+    X, _, trees = grown
+    expected = [[walk(trees, t, x) for x in X[:20]] for t in range(len(trees.roots))]
+    assert_array_equal(trees.leaves(X[:20]), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
+    X, _, trees = grown
+    searchable = np.arange(len(X)) % 7 > 0
+    queries = np.random.default_rng(1).uniform(0, 6, size=(80, 4))
+    distances, rows = LeafNeighbors(trees, X, searchable, n_jobs).query(queries, 5)
+    own, theirs = trees.leaves(queries), trees.leaves(X)
+    for i, x in enumerate(queries):
+        shared = (theirs == own[:, [i]]).sum(axis=0)
+        squares = ((X - x) ** 2).sum(axis=1)
+        candidates = np.flatnonzero(searchable)
+        order = np.lexsort((candidates, squares[candidates], -shared[candidates]))
+        expected = candidates[order[:5]]
+        assert_array_equal(rows[i], expected)
+        odds = (len(own) - shared[expected]) / np.maximum(shared[expected], 0.5)
+        assert_allclose(distances[i], odds)
+
+
+def test_a_search_scores_it_as_a_loop_does(make_problem):
+    X, y, _ = make_problem(n=90)
+    grid = {"neighborhood": ["euclidean", "forest"], "n_neighbors": [3, 6], "alpha": [0.1, 1.0]}
+    grid["neighborhood_features"] = [None, [0, 2]]
+    found = FALLRegressorCV(grid, random_state=0).fit(X, y)
+    loop = GridSearchCV(FALLRegressor(random_state=0), grid, cv=3).fit(X, y)
+    assert_allclose(found.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"])
+
+
+# What it finds ---------------------------------------------------------------------------------
+
+
+def test_error_halves_at_least_when_most_features_are_noise():
+    X_train, X_test, y_train, y_test = train_test_split(*needle(), random_state=0)
+
+    def error(model):
+        return np.mean((model.fit(X_train, y_train).predict(X_test) - y_test) ** 2)
+
+    model = forest()
+    assert error(model) < 0.5 * error(FALLRegressor(random_state=0))
+    assert set(np.argsort(model.feature_weights_)[-3:]) == {0, 1, 2}
+    assert model.feature_weights_.sum() == pytest.approx(1)
+
+
+def test_some_features_decide_who_is_near_and_all_make_the_models(make_problem):
+    X, y, Q = make_problem(d=4)
+    for neighborhood in ("euclidean", "learned", "forest"):
+        model = FALLRegressor(
+            neighborhood=neighborhood, neighborhood_features=[0, 2], random_state=0
+        ).fit(X, y)
+        moved = Q + np.array([0, 5, 0, -5])
+        told, there = model.explain(Q), model.explain(moved)
+        if neighborhood != "forest":  # where equally many leaves are shared, all features count
+            assert_array_equal(told.neighbors, there.neighbors)
+        assert_allclose(told.neighbor_weights, there.neighbor_weights, rtol=1e-9)
+        assert (told.coef[:, 1] != 0).all()
+
+
+# What it does not depend on --------------------------------------------------------------------
+
+
+def test_order_and_repetition_of_the_samples_do_not_matter(make_problem):
+    X, y, Q = make_problem()
+    weights = np.random.default_rng(0).integers(0, 3, size=len(X))
+    order = np.random.default_rng(1).permutation(len(X))
+    expected = forest().fit(X, y, weights).predict(Q)
+    shuffled = forest().fit(X[order], y[order], weights[order]).predict(Q)
+    repeated = forest().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).predict(Q)
+    assert_allclose(shuffled, expected, rtol=1e-9)
+    assert_allclose(repeated, expected, rtol=1e-9)
+
+
+def test_units_and_monotone_maps_of_features_do_not_change_the_trees(grown):
+    X, Y, trees = grown
+    changed = grow_forest(np.exp(X) * 1000, Y, None, FEW, 0)
+    assert_array_equal(changed.leaves(np.exp(X) * 1000), trees.leaves(X))
+
+
+def test_n_jobs_does_not_matter(make_problem):
+    X, y, Q = make_problem()
+    assert_array_equal(forest(n_jobs=2).fit(X, y).predict(Q), forest().fit(X, y).predict(Q))
+
+
+# What holds for every neighbourhood ------------------------------------------------------------
+
+
+def test_contributions_add_up_and_samples_get_their_own_models(make_problem):
+    X, y, Q = make_problem(m=2)
+    model = forest(alpha=1e-9, n_neighbors=3).fit(X, y)
+    told = model.explain(Q)
+    assert_allclose(told.contributions.sum(axis=1) + told.intercept, model.predict(Q))
+    assert_allclose(model.predict(X), y, atol=1e-6)  # no two samples share all leaves here
+
+
+def test_samples_that_come_and_go_leave_no_trace(make_problem):
+    X, y, Q = make_problem()
+    model = forest().fit(X, y)
+    expected = model.predict(Q)
+    model.partial_fit(Q, np.full(len(Q), 9.0))
+    assert (model.predict(Q) > expected + 2).all()
+    model.forget(np.arange(len(X), len(X) + len(Q)))
+    assert_allclose(model.predict(Q), expected, rtol=1e-12)
+
+
+def test_files_and_pickles_keep_the_trees(make_problem, path):
+    X, y, Q = make_problem()
+    labels = np.where(y > 0, "up", "down")
+    model = FALLClassifier(neighborhood="forest", random_state=0).fit(X, labels)
+    model.save(path)
+    for copy in (locallinear.load(path), pickle.loads(pickle.dumps(model))):
+        assert_array_equal(copy.predict_proba(Q), model.predict_proba(Q))
+
+
+@pytest.mark.parametrize("features", [[], [3], [-1], [0.5], ["a"]])
+def test_features_that_are_not_there_are_refused(make_problem, features):
+    X, y, _ = make_problem(d=3)
+    with pytest.raises(ValueError, match="neighborhood_features must be numbers of features"):
+        FALLRegressor(neighborhood_features=features).fit(X, y)
