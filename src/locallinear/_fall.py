@@ -226,7 +226,8 @@ class FALL(BaseEstimator):
         self._multipliers = None
         self.__dict__.pop("feature_weights_", None)
         if self.neighborhood == "learned":
-            history, scale = learn_metric(Z, Y, weights, self.metric_iterations)
+            rounds = self.metric_iterations
+            history, scale = learn_metric(Z, Y, weights, rounds, self.n_jobs)
             self.feature_weights_ = history[-1] / history[-1].sum()
             self._multipliers = history[-1] / scale
 

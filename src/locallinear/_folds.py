@@ -84,7 +84,7 @@ class Fold:
         self.queries = self.space.transform(queries)
         self.multipliers = np.ones(X.shape[1])
         if neighborhood == "learned":
-            history, scale = learn_metric(self.Z, Y, weights, rounds)
+            history, scale = learn_metric(self.Z, Y, weights, rounds, n_jobs)
             self.multipliers = history[-1] / scale
         self.points = self.Z if neighborhood == "euclidean" else self.Z * self.multipliers
         self.neighbors = Neighbors(self.points, searchable, n_jobs)
