@@ -38,7 +38,8 @@ def test_a_scan_uses_as_many_threads_as_n_jobs_says(monkeypatch, n_jobs, expecte
 
     monkeypatch.setattr(_structures, "ThreadPoolExecutor", Pool)
     X = np.random.default_rng(0).normal(size=(1000, 30))
-    FALLRegressor(n_jobs=n_jobs, random_state=0).fit(X, X[:, 0]).predict(X)
+    model = FALLRegressor(neighborhood="learned", n_jobs=n_jobs, random_state=0)
+    model.fit(X, X[:, 0]).predict(X)
     assert max(asked) == expected
 
 

@@ -237,6 +237,7 @@ class FALL(BaseEstimator):
             features=checks.check_features(self.neighborhood_features, Z.shape[1]),
             rounds=self.metric_iterations,
             random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
         if self._nearness.importance is not None:
             self.feature_weights_ = self._nearness.importance

@@ -94,6 +94,7 @@ class Fold:
             features=check_features(features, X.shape[1]),
             rounds=rounds,
             random_state=seed,
+            n_jobs=n_jobs,
         )
         self.points = self.nearness.points(self.Z)
         self.neighbors = self.nearness.index(self.points, searchable, n_jobs)

@@ -31,7 +31,7 @@ SMALLEST = 0.02
 
 
 def learn_metric(
-    Z: Array, Y: Array, weights: Array | None, rounds: int
+    Z: Array, Y: Array, weights: Array | None, rounds: int, n_jobs: int | None = None
 ) -> tuple[list[Array], Array]:
     """Weights (d,) of the features after each round, and the features' standard deviations.
 
@@ -50,7 +50,7 @@ def learn_metric(
     history = []
     for _ in range(rounds):
         points = X * importance
-        near = Neighbors(points, searchable, None).query(points[centres], n_near)[1]
+        near = Neighbors(points, searchable, n_jobs).query(points[centres], n_near)[1]
         shares = mass[:, None] * cut_at(v[near], N_NEAR)
         found = _pair_weights(X, Y, centres, near, shares)
         importance = _unit(np.sqrt(importance * found))

@@ -58,6 +58,7 @@ def fit_nearness(
     features: Rows | None,
     rounds: int,
     random_state,
+    n_jobs: int | None,
 ) -> Nearness:
     """The nearness of that name for samples Z (n, d) with targets Y (n, m)."""
     d = Z.shape[1]
@@ -66,7 +67,8 @@ def fit_nearness(
         return grow_forest(Z, Y, weights, used, random_state)
     if neighborhood == "euclidean":
         return Distance(features)
-    history, scale = learn_metric(Z if features is None else Z[:, features], Y, weights, rounds)
+    inputs = Z if features is None else Z[:, features]
+    history, scale = learn_metric(inputs, Y, weights, rounds, n_jobs)
     importance = np.zeros(d)
     importance[used] = history[-1] / history[-1].sum()
     return Distance(features, history[-1] / scale, importance)

@@ -136,7 +136,7 @@ def score_weights(scoring: str | Callable | None, weights: Array | None) -> Arra
     warnings.warn(
         f"scoring={scoring!r} takes no sample_weight: the fits are weighted, their scores are not",
         UserWarning,
-        stacklevel=2,
+        stacklevel=4,  # where fit was called
     )
     return None
 

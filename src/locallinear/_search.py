@@ -58,7 +58,7 @@ class Search:
         self,
         grid: dict[str, list],
         splits: Sequence[Split],
-        metrics: Sequence[Callable[[], Any]],
+        metrics: Sequence[Callable[[], Metric]],
     ):
         self.axes = sorted(grid)
         self.grid = {name: grid[name] for name in self.axes}

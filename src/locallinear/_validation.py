@@ -37,20 +37,20 @@ FALL_PARAMETERS: dict[str, list] = {
 }
 
 
-def check_not_huge(values: Array, name: str) -> Array:
-    """Refuse numbers whose squares are not finite; returns the largest size a column."""
-    sizes = np.maximum(values.max(axis=0), -values.min(axis=0))
-    if sizes.max() > LARGEST:
+def check_not_huge(values: Array, name: str) -> None:
+    """Refuse numbers whose squares are not finite."""
+    largest = max(values.max(), -values.min())
+    if largest > LARGEST:
         raise ValueError(
             f"{name} must hold numbers of at most {LARGEST} in size, so that their squares are "
-            f"finite, but one is {sizes.max():.3g}; divide by a power of ten first"
+            f"finite, but one is {largest:.3g}; divide by a power of ten first"
         )
-    return sizes
 
 
 def check_magnitudes(values: Array, name: str) -> None:
     """Refuse columns of numbers whose squares are not finite, or all lost to rounding."""
-    sizes = check_not_huge(values, name)
+    check_not_huge(values, name)
+    sizes = np.maximum(values.max(axis=0), -values.min(axis=0))
     lost = (sizes > 0) & (sizes < 1 / LARGEST)
     if lost.any():
         raise ValueError(
