@@ -11,7 +11,6 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from locallinear._network_graph import (
     check_graph,
@@ -21,6 +20,7 @@ from locallinear._network_graph import (
     neighbor_graph,
     order_nodes,
 )
+from locallinear._threads import one_blas_thread
 from locallinear.kernels.geometric_median import geometric_median_weights
 
 # An objective below this part of the targets' variance is as good as none.
@@ -162,8 +162,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         start = self._previous_models(node, problem)
         floor = _NOTHING * ((targets - targets.mean(axis=0)) ** 2).sum()
         floor += np.finfo(float).eps * (targets**2).sum()
-        # Thousands of small factorisations: threads would cost more than they give.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             solution = solve(problem, self.tol, self.max_iter, floor, start)
         if not solution.converged:
             self._warn(solution, unavoidable)

@@ -27,8 +27,12 @@ from locallinear.kernels.network_dual import lower_bound, make_routes
 from locallinear.kernels.network_newton import newton_step, smoothed_objective, smoothing_widths
 
 _SHRINK = 0.1  # each step's smoothing aims at this part of the current gap
+_AIM = 0.9  # part of the tolerance for the smoothed problem; fusing gets the rest
+# Smoothing of λε an edge costs at most 0.3 λε at its optimum, so twice the aim in all is enough.
+_WIDEST = 2.0
+_SHARPEN = 16.0  # the smoothing shrinks by this before edges are told apart
 _FUSED = 5.0  # an edge fuses when its difference is below this many smoothing widths
-_ROUNDS = 6  # attempts to fuse, each with smoothing and threshold eight times smaller
+_ROUNDS = 6  # attempts to fuse, each with gap and threshold eight times smaller
 _PATIENCE = 15  # steps within which the gap must shrink
 _POLISH = 10  # steps after a contraction; the right one starts next to its optimum
 _HOPE = 0.1  # part of the way to the allowed objective that such a step must make
@@ -89,6 +93,10 @@ class _State(NamedTuple):
     mu: float
     n_iter: int
 
+    @property
+    def gap(self):
+        return self.objective - self.bound
+
 
 def make_problem(X, y, node, edges, limits, exclusive, penalised):
     """Sort the samples by node. Every node has a sample; `exclusive` (n,) is b_g."""
@@ -136,12 +144,15 @@ def solve(problem, tol, max_iter, floor=0.0, W=None):
     stalled = False
     for shrunk in 8.0 ** -np.arange(_ROUNDS):
         if not stalled:
-            aim = tol / 2 * shrunk, floor
-            state = _descend(problem, routes, state, scale, aim, max_iter)
-            stalled = state.objective - state.bound > aim[0] * max(state.objective, floor)
+            aim = _AIM * tol * shrunk
+            state = _descend(problem, routes, state, scale, (aim, floor), max_iter)
+            stalled = state.gap > aim * max(state.objective, floor)
         allowed = state.bound + tol * max(state.objective, floor)
+        sharp = state._replace(mu=state.mu / _SHARPEN)
+        if state.n_iter < max_iter:
+            sharp = _newton(problem, sharp, scale, np.sqrt(tol) / 10)[0]
         W, labels, value, n_iter = _fuse(
-            problem, state, _FUSED * shrunk, scale, (tol / 2, floor), max_iter, allowed
+            problem, sharp, _FUSED * shrunk, scale, max_iter, allowed
         )
         state = state._replace(n_iter=n_iter)
         gap = max(value - state.bound, 0.0)
@@ -178,34 +189,50 @@ def _mean_spread(problem, W):
     return problem.limits @ spread / max(problem.limits.sum(), np.finfo(float).tiny)
 
 
-def _descend(problem, routes, state, scale, target, max_iter, allowed=np.inf):
-    """Newton steps with shrinking smoothing until the gap is within the target.
-
-    Stops as well when the optimum is proved to be above `allowed`, or when a step makes so
-    little of the way there that it looks so.
-    """
+def _descend(problem, routes, state, scale, target, max_iter):
+    """Newton steps with shrinking smoothing until the gap is within the target."""
     tol, floor = target
-    W, U, signs, value, bound, mu, n_iter = state
-    smallest, since = value - bound, n_iter
-    while n_iter < max_iter and value - bound > tol * max(value, floor):
-        widths = smoothing_widths(problem, W, mu, scale)
-        # The bound's error is quadratic in that of the linear system.
-        step = newton_step(problem, W, U, signs, widths, rtol=min(np.sqrt(tol), 1e-2))
-        bound = max(bound, lower_bound(problem, routes, step.flows, step.duals))
-        W, moved = _line_search(problem, W, step, widths)
-        n_iter += 1
-        if value - bound < 0.9 * smallest:
-            smallest, since = value - bound, n_iter
-        if not moved or n_iter - since > _PATIENCE or bound > allowed:
+    smallest, since = state.gap, state.n_iter
+    while state.n_iter < max_iter and state.gap > tol * max(state.objective, floor):
+        # Far from the optimum a rough step does; the bound feels every edge's error.
+        rough = state.gap / max(state.objective, floor) / 10
+        rtol = min(max(rough, np.sqrt(tol) / 100), 1e-2)
+        state, step, moved = _newton(problem, state, scale, rtol)
+        bound = max(state.bound, lower_bound(problem, routes, step.flows, step.duals))
+        state = state._replace(bound=bound)
+        if state.gap < 0.9 * smallest:
+            smallest, since = state.gap, state.n_iter
+        if not moved or state.n_iter - since > _PATIENCE:
             break
+        wanted = max(_SHRINK * state.gap, _WIDEST * tol * max(state.objective, floor))
+        state = state._replace(mu=min(state.mu, wanted / problem.n_terms))
+    return state
+
+
+def _settle(problem, state, scale, max_iter, allowed):
+    """Newton steps on a contracted problem until its objective is allowed.
+
+    Stops as well when a step makes so little of the way there that it looks hopeless.
+    """
+    last = min(max_iter, state.n_iter + _POLISH)
+    while state.n_iter < last and state.objective > allowed:
+        before = state.objective
+        state, _, moved = _newton(problem, state, scale, rtol=1e-3)
+        if not moved or before - state.objective < _HOPE * (state.objective - allowed):
+            break
+    return state
+
+
+def _newton(problem, state, scale, rtol):
+    """One step with the state's smoothing: the next state, the step, and whether it moved."""
+    widths = smoothing_widths(problem, state.W, state.mu, scale)
+    step = newton_step(problem, state.W, state.U, state.signs, widths, rtol)
+    W, moved = _line_search(problem, state.W, step, widths)
+    state = state._replace(n_iter=state.n_iter + 1)
+    if moved:
         U = step.flows / np.maximum(1, norms(step.flows) / problem.limits)[:, None, None]
-        signs = step.signs
-        before, value = value, objective(problem, W)
-        if before - value < _HOPE * (value - allowed):
-            break
-        wanted = max(_SHRINK * (value - bound), 0.3 * tol * max(value, floor))
-        mu = min(mu, wanted / problem.n_terms)
-    return _State(W, U, signs, value, bound, mu, n_iter)
+        state = state._replace(W=W, U=U, signs=step.signs, objective=objective(problem, W))
+    return state, step, moved
 
 
 def _line_search(problem, W, step, widths):
@@ -221,7 +248,7 @@ def _line_search(problem, W, step, widths):
     return W, False
 
 
-def _fuse(problem, state, threshold, scale, target, max_iter, allowed):
+def _fuse(problem, state, threshold, scale, max_iter, allowed):
     """Contract edges below `threshold` smoothing widths and solve what is left, until none is.
 
     Coefficients below that many widths of the exclusive norm's smoothing become zero.
@@ -239,9 +266,7 @@ def _fuse(problem, state, threshold, scale, target, max_iter, allowed):
             return state.W[labels], labels, state.objective, state.n_iter
         problem, state, groups = _contract(problem, state, closed, zero)
         labels = groups[labels]
-        routes = make_routes(problem)
-        last = min(max_iter, state.n_iter + _POLISH)
-        state = _descend(problem, routes, state, scale, target, last, allowed)
+        state = _settle(problem, state, scale, max_iter, allowed)
 
 
 def _contract(problem, state, closed, zero):
