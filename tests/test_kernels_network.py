@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 from locallinear.kernels.blocks import pseudo_inverses
 from locallinear.kernels.geometric_median import geometric_median_weights
 from locallinear.kernels.multigrid import build_hierarchy, make_space, v_cycle
-from locallinear.kernels.network import make_problem, objective, solve
+from locallinear.kernels.network import solve
 from locallinear.kernels.network_dual import lower_bound, make_routes
+from locallinear.kernels.network_problem import make_problem, objective
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=20, deadline=None)

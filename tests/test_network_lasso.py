@@ -263,6 +263,25 @@ def test_node_order_does_not_matter(seed, exclusive_alpha):
     assert shuffled == pytest.approx(value, rel=2e-7)
 
 
+@pytest.mark.parametrize("given_graph", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_and_models_do_not_depend_on_the_order_of_the_samples(seed, given_graph):
+    rng = np.random.default_rng(seed)
+    X, y, graph, _, _ = planted(rng)
+    y = y + rng.normal(size=len(y))
+    order = rng.permutation(len(X))
+    graphs = (graph, graph[order][:, order]) if given_graph else (None, None)
+    model = NetworkLassoRegressor(1.0).fit(X, y, graphs[0])
+    labels, models = model.labels_, models_of(model)
+    assert 1 < labels.max() + 1 < len(X)
+    shuffled = NetworkLassoRegressor(1.0).fit(X[order], y[order], graphs[1])
+    assert np.array_equal(
+        shuffled.labels_[:, None] == shuffled.labels_, (labels[:, None] == labels)[order][:, order]
+    )
+    assert models_of(shuffled) == pytest.approx(models[order], abs=1e-6)
+    assert shuffled.labels_[0] == 0
+
+
 @few
 @given(seed=seeds, factor=st.floats(0.01, 100))
 def test_weights_up_and_alpha_down_is_the_same_problem(seed, factor):

@@ -93,8 +93,19 @@ def check_graph(graph, n):
     return (upper.row[keep].astype(np.intp), upper.col[keep].astype(np.intp)), upper.data[keep]
 
 
+def sort_nodes(X, y, edges, weights):
+    """Number the samples of a given graph by their values: the fit must not depend on their order.
+
+    Rounding depends on the order of sums, and where an edge is about to fuse that can decide.
+    """
+    ties = np.bincount(np.concatenate(edges), np.tile(weights, 2), len(X))
+    number = np.empty(len(X), dtype=np.intp)
+    number[np.lexsort((ties, *y.T[::-1], *X.T[::-1]))] = np.arange(len(X))
+    return number, *_renumber(number, edges, weights)
+
+
 def order_nodes(node, edges, weights):
-    """Number the nodes anew so that tied ones are close in memory, and sort the edges.
+    """Number the nodes anew so that tied ones are close in memory.
 
     On large graphs the solver waits for memory: this order saves it a third of its time.
     """
@@ -102,9 +113,14 @@ def order_nodes(node, edges, weights):
     links = sparse.coo_array((np.ones(len(weights)), edges), shape=(n, n)).tocsr()
     number = np.empty(n, dtype=np.intp)
     number[reverse_cuthill_mckee(links + links.T, symmetric_mode=True)] = np.arange(n)
+    return number[node], *_renumber(number, edges, weights)
+
+
+def _renumber(number, edges, weights):
+    """The same edges between nodes with new numbers, sorted."""
     heads, tails = np.sort(number[np.stack(edges)], axis=0)
     order = np.lexsort((tails, heads))
-    return number[node], (heads[order], tails[order]), weights[order]
+    return (heads[order], tails[order]), weights[order]
 
 
 def merge_samples(X, y, node, fit_intercept):

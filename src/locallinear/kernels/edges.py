@@ -34,6 +34,15 @@ def divergence(U, heads, tails, n):
     return out
 
 
+@njit(cache=True)
+def sum_by(index, values, length):
+    """Sums of the arrays values[i] (m, p) with equal index[i], an array (length, m, p)."""
+    out = np.zeros((length, values.shape[1], values.shape[2]))
+    for i in range(len(index)):
+        out[index[i]] += values[i]
+    return out
+
+
 @njit(cache=True, fastmath=_FAST)
 def norms(D):
     """Frobenius norm of each edge's array."""
@@ -54,7 +63,7 @@ def linearise(W, U, heads, tails, limits, widths, wide):
     η = √(||D||² + width²), A = U / λ and B = D / η. The loss is <A, B> over the number of
     directions. A and B have `wide` columns, of which the last may be zero.
     """
-    n, m, p = W.shape
+    m, p = W.shape[1:]
     flows = np.empty((len(heads), m, p))
     weights, lost = np.empty(len(heads)), np.empty(len(heads))
     A, B = np.zeros((len(heads), m, wide)), np.zeros((len(heads), m, wide))
@@ -82,7 +91,7 @@ def linearise(W, U, heads, tails, limits, widths, wide):
 @njit(cache=True, fastmath=_FAST)
 def add_curved(V, heads, tails, weights, A, B, flows):
     """Add C_e (V_j - V_k) to each edge's flow, C_e = weight_e (I - (A_e B_eᵀ + B_e A_eᵀ) / 2)."""
-    n, m, p = V.shape
+    m, p = V.shape[1:]
     for e in range(len(heads)):
         j, k = heads[e], tails[e]
         a = 0.0

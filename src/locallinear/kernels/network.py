@@ -1,4 +1,4 @@
-"""The network lasso and the localized lasso: problem, objective, solver.
+"""The network lasso and the localized lasso: the solver.
 
 min over W of Σᵢ ||yᵢ - W_g(i)ᵀ xᵢ||² + Σ_e λ_e ||W_j - W_k||_F + Σ_g b_g Σ_t ||w_gt||₁²
 
@@ -18,13 +18,13 @@ Importing this module imports numba; import it where it is used. Models are arra
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from locallinear.kernels.blocks import apply_blocks, pseudo_inverses
+from locallinear.kernels.blocks import apply_blocks
 from locallinear.kernels.edges import add_samples, differences, norms, predict_samples
+from locallinear.kernels.network_contract import contract
 from locallinear.kernels.network_dual import lower_bound, make_routes
 from locallinear.kernels.network_newton import newton_step, smoothed_objective, smoothing_widths
+from locallinear.kernels.network_problem import objective
 
 _SHRINK = 0.1  # each step's smoothing aims at this part of the current gap
 _AIM = 0.9  # part of the tolerance for the smoothed problem; fusing gets the rest
@@ -36,38 +36,6 @@ _ROUNDS = 6  # attempts to fuse, each with gap and threshold eight times smaller
 _PATIENCE = 15  # steps within which the gap must shrink
 _POLISH = 10  # steps after a contraction; the right one starts next to its optimum
 _HOPE = 0.1  # part of the way to the allowed objective that such a step must make
-
-
-class Problem(NamedTuple):
-    """Samples sorted by node, edges, and the penalties.
-
-    X (N, p), y (N, m), node (N,): sample i belongs to node[i]; start (n + 1,): node g owns the
-    samples start[g]:start[g + 1]. heads, tails, limits (E,): edges and their λ_e. exclusive
-    (n,): b_g. penalised (p,): features in the exclusive norm. free (n, m, p) or None: False
-    where a coefficient is held at zero.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    node: np.ndarray
-    start: np.ndarray
-    heads: np.ndarray
-    tails: np.ndarray
-    limits: np.ndarray
-    exclusive: np.ndarray
-    penalised: np.ndarray
-    free: np.ndarray | None = None
-
-    @property
-    def shape(self):
-        """Shape (n, m, p) of the models."""
-        return len(self.start) - 1, self.y.shape[1], self.X.shape[1]
-
-    @property
-    def n_terms(self):
-        """Number of smoothed norms, at least 1."""
-        n_coefficients = np.prod(self.shape) if self.exclusive.any() else 0
-        return max(len(self.limits) + n_coefficients, 1)
 
 
 class Solution(NamedTuple):
@@ -96,24 +64,6 @@ class _State(NamedTuple):
     @property
     def gap(self):
         return self.objective - self.bound
-
-
-def make_problem(X, y, node, edges, limits, exclusive, penalised):
-    """Sort the samples by node. Every node has a sample; `exclusive` (n,) is b_g."""
-    order = np.argsort(node, kind="stable")
-    counts = np.bincount(node, minlength=len(exclusive))
-    X, y = np.ascontiguousarray(X[order]), np.ascontiguousarray(y[order])
-    start = np.concatenate([[0], np.cumsum(counts)])
-    heads, tails = edges
-    return Problem(X, y, node[order], start, heads, tails, limits, exclusive, penalised)
-
-
-def objective(problem, W):
-    """The value that is minimised."""
-    residual = problem.y - predict_samples(problem.X, problem.node, W)
-    edges = problem.limits @ norms(differences(W, problem.heads, problem.tails))
-    sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
-    return np.vdot(residual, residual) + edges + problem.exclusive @ (sums**2).sum(axis=1)
 
 
 def solve(problem, tol, max_iter, floor=0.0, W=None):
@@ -151,9 +101,7 @@ def solve(problem, tol, max_iter, floor=0.0, W=None):
         sharp = state._replace(mu=state.mu / _SHARPEN)
         if state.n_iter < max_iter:
             sharp = _newton(problem, sharp, scale, np.sqrt(tol) / 10)[0]
-        W, labels, value, n_iter = _fuse(
-            problem, sharp, _FUSED * shrunk, scale, max_iter, allowed
-        )
+        W, labels, value, n_iter = _fuse(problem, sharp, _FUSED * shrunk, scale, max_iter, allowed)
         state = state._replace(n_iter=n_iter)
         gap = max(value - state.bound, 0.0)
         converged = gap <= tol * max(value, floor)
@@ -264,63 +212,6 @@ def _fuse(problem, state, threshold, scale, max_iter, allowed):
         hopeless = len(labels) > problem.shape[0] and state.objective > allowed
         if hopeless or not (closed.any() or zero.any()):
             return state.W[labels], labels, state.objective, state.n_iter
-        problem, state, groups = _contract(problem, state, closed, zero)
+        problem, state, groups = contract(problem, state, closed, zero)
         labels = groups[labels]
         state = _settle(problem, state, scale, max_iter, allowed)
-
-
-def _contract(problem, state, closed, zero):
-    """The problem in which closed edges' ends are one node and zero coefficients are held."""
-    n = problem.shape[0]
-    heads, tails = problem.heads[closed], problem.tails[closed]
-    links = coo_array((np.ones(len(heads)), (heads, tails)), shape=(n, n))
-    n_groups, groups = connected_components(links, directed=False)
-    groups = groups.astype(np.intp)  # pairs of 32-bit numbers would overflow below
-    counts = np.bincount(groups)
-    free = ~zero if problem.free is None else problem.free & ~zero
-    # A coefficient is held at zero in a group only if it is in all of its nodes.
-    free = _sum_by(groups, free.astype(float), n_groups) > 0
-    heads, tails = groups[problem.heads], groups[problem.tails]
-    outer = np.flatnonzero(heads != tails)
-    swapped = np.where(heads > tails, -1.0, 1.0)[outer]
-    low, high = np.minimum(heads, tails)[outer], np.maximum(heads, tails)[outer]
-    pairs, where = np.unique(low * n_groups + high, return_inverse=True)
-    U = _sum_by(where, state.U[outer] * swapped[:, None, None], len(pairs))
-    contracted = make_problem(
-        problem.X,
-        problem.y,
-        groups[problem.node],
-        (pairs // n_groups, pairs % n_groups),
-        np.bincount(where, problem.limits[outer], len(pairs)),
-        np.bincount(groups, problem.exclusive),
-        problem.penalised,
-    )._replace(free=free if problem.exclusive.any() else None)
-    W = _joint_models(problem, state.W, groups, contracted)
-    value = objective(contracted, W)
-    signs = _sum_by(groups, state.signs, n_groups) / counts[:, None, None]
-    # The bound stays: contraction only takes choices away.
-    return contracted, state._replace(W=W, U=U, signs=signs, objective=value), groups
-
-
-def _joint_models(problem, W, groups, contracted):
-    """The models nearest to the groups' means that keep the samples' predictions.
-
-    A mean alone would not do: with large features its predictions are far off although it is
-    within the smoothing of every member.
-    """
-    order = np.argsort(groups[problem.node], kind="stable")
-    wanted = predict_samples(problem.X, problem.node, W)[order]
-    means = _sum_by(groups, W, contracted.shape[0]) / np.bincount(groups)[:, None, None]
-    blocks = pseudo_inverses(contracted.X, contracted.start)
-    for _ in range(3):  # refinement: the blocks square the condition of the samples
-        correction = np.zeros_like(means)
-        error = wanted - predict_samples(contracted.X, contracted.node, means)
-        add_samples(contracted.X, contracted.node, error, correction)
-        means += apply_blocks(blocks, correction)
-    return means if contracted.free is None else np.where(contracted.free, means, 0)
-
-
-def _sum_by(index, values, length):
-    out = np.zeros((length, *values.shape[1:]))
-    np.add.at(out, index, values)
-    return out

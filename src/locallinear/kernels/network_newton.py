@@ -68,9 +68,7 @@ def newton_step(problem, W, U, signs, widths, rtol):
     X, node = problem.X, problem.node
     heads, tails, p = problem.heads, problem.tails, X.shape[1]
     penalty = _exclusive_curvature(problem, W, signs, widths[1])
-    flows, weights, lost, A, B = linearise(
-        W, U, heads, tails, problem.limits, widths[0], padded(p)
-    )
+    flows, weights, lost, A, B = linearise(W, U, heads, tails, problem.limits, widths[0], padded(p))
     gradient = divergence(flows, heads, tails, len(W))
     add_samples(X, node, 2 * (predict_samples(X, node, W) - problem.y), gradient)
     gradient += penalty.gradient

@@ -45,90 +45,80 @@ def solve_system(system, rtol):
     """
     hierarchy = _preconditioner(system)
     x = np.zeros_like(system.b)
-    residual = system.b.copy()
-    _hold(system.free, residual)
+    residual = _held(system, system.b.copy())
     space = make_space(hierarchy, x.shape)
     z, image = np.empty_like(x), np.empty_like(x)
     v_cycle(hierarchy, space, residual, z)
-    _hold(system.free, z)
-    direction = z.copy()
+    direction = _held(system, z).copy()
     size = first = np.vdot(residual, z)
     for _ in range(_STEPS):
         if not size > rtol**2 * first:
             break
         _multiply(system, direction, image)
-        _hold(system.free, image)
         _advance(x, residual, direction, image, size)
         v_cycle(hierarchy, space, residual, z)
-        _hold(system.free, z)
-        size = _turn(direction, z, residual, size)
+        size = _turn(direction, _held(system, z), residual, size)
     return x
 
 
-@njit(cache=True)
 def _preconditioner(system):
     """Multigrid knows scalar edge weights only: the mean curvature over all directions."""
     n, m, p = system.b.shape
     weights = system.weights * np.maximum(1 - system.lost, 1e-12)
     if len(system.slopes) == 0:
-        rows = np.sqrt(2) * system.X.reshape(1, len(system.X), p)
+        rows = np.sqrt(2) * system.X[None]
         nothing = np.zeros((1, n, p))
         return build_hierarchy(system.heads, system.tails, weights, rows, system.start, nothing)
+    owner = np.concatenate([system.node, np.arange(n)])
+    order = np.argsort(owner, kind="stable")
+    rows = np.stack(
+        [np.concatenate([np.sqrt(2) * system.X, system.slopes[:, t]])[order] for t in range(m)]
+    )
     start = system.start + np.arange(n + 1)
-    rows = np.empty((m, start[n], p))
-    diagonal = np.empty((m, n, p))
-    for t in range(m):
-        diagonal[t] = system.diagonal[:, t]
-        for i in range(n):
-            own = system.X[system.start[i] : system.start[i + 1]]
-            rows[t, start[i] : start[i + 1] - 1] = np.sqrt(2) * own
-            rows[t, start[i + 1] - 1] = system.slopes[i, t]
+    diagonal = np.ascontiguousarray(system.diagonal.transpose(1, 0, 2))
     return build_hierarchy(system.heads, system.tails, weights, rows, start, diagonal)
 
 
-@njit(cache=True, fastmath=_FAST)
 def _multiply(system, V, out):
-    """The system's matrix times V, without storing the edges' differences."""
-    n, m, p = V.shape
-    q, fours = m * p, m * p // LANES
-    v, o, A, B = V.ravel(), out.ravel(), system.A.ravel(), system.B.ravel()
+    """The system's matrix times V."""
     out[:] = 0
     if len(system.slopes):
-        _multiply_norm(system.diagonal, system.slopes, V, out)
-    step = np.empty(q)
-    for e in range(len(system.heads)):
-        j, k, weight = system.heads[e] * q, system.tails[e] * q, system.weights[e]
-        for c in range(0, q, LANES):
-            subtract(step, c, v, j + c, v, k + c)
-        a = -0.5 * weight * dot(A, e * q, step, 0, fours)
-        b = -0.5 * weight * dot(B, e * q, step, 0, fours)
-        for c in range(0, q, LANES):
-            exchange(o, j + c, k + c, weight, step, c, b, A, e * q + c, a, B, e * q + c)
-    X = system.X.ravel()
-    for i in range(len(system.X)):
-        for t in range(m):
-            at = system.node[i] * q + t * p
-            ahead = 2 * dot(X, i * p, v, at, p // LANES)
-            for c in range(0, p, LANES):
-                add_scaled(o, at + c, X, i * p + c, ahead)
+        along = (system.slopes * V).sum(axis=2, keepdims=True)
+        out += system.diagonal * V + along * system.slopes
+    edges = system.heads, system.tails, system.weights, system.A, system.B
+    _add_product(system.X, system.node, *edges, V, out)
+    _held(system, out)
 
 
 @njit(cache=True, fastmath=_FAST)
-def _multiply_norm(diagonal, slopes, V, out):
-    n, m, p = V.shape
-    for i in range(n):
+def _add_product(X, node, heads, tails, weights, A, B, V, out):
+    """Add the edges' and samples' parts without storing the edges' differences."""
+    m, p = V.shape[1:]
+    q, fours = m * p, m * p // LANES
+    v, o, a, b, x = V.ravel(), out.ravel(), A.ravel(), B.ravel(), X.ravel()
+    step = np.empty(q)
+    for e in range(len(heads)):
+        j, k, at, weight = heads[e] * q, tails[e] * q, e * q, weights[e]
+        for c in range(0, q, LANES):
+            subtract(step, c, v, j + c, v, k + c)
+        along_a = -0.5 * weight * dot(a, at, step, 0, fours)
+        along_b = -0.5 * weight * dot(b, at, step, 0, fours)
+        for c in range(0, q, LANES):
+            terms = weight, step, c, along_b, a, at + c, along_a, b, at + c
+            exchange(o, j + c, k + c, *terms)
+    for i in range(len(X)):
         for t in range(m):
-            along = 0.0
-            for c in range(p):
-                along += slopes[i, t, c] * V[i, t, c]
-            for c in range(p):
-                out[i, t, c] = diagonal[i, t, c] * V[i, t, c] + along * slopes[i, t, c]
+            at = node[i] * q + t * p
+            ahead = 2 * dot(x, i * p, v, at, p // LANES)
+            for c in range(0, p, LANES):
+                add_scaled(o, at + c, x, i * p + c, ahead)
 
 
-def _hold(free, values):
-    """Zero what is not free."""
-    if len(free):
-        values *= free
+def _held(system, values):
+    """The values, in place, with zeros where a coefficient is not free."""
+    if len(system.free):
+        values *= system.free
+    return values
 
 
 @njit(cache=True, fastmath=_FAST)

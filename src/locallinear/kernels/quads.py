@@ -5,12 +5,17 @@ sends every partial sum through memory. Arrays are C-contiguous and hold doubles
 from the first element, and rows are a multiple of four long.
 """
 
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 LANES = 4
+
+# Callers do not pass the typing context, which a type checker cannot know.
+_intrinsic: Any = intrinsic
 
 _DOUBLE = ir.DoubleType()
 _INTEGER = ir.IntType(64)
@@ -74,7 +79,7 @@ def _loop(builder, begin, end, first, body):
     return result
 
 
-@intrinsic
+@_intrinsic
 def add_rows(typingctx, out, at, base, start, table, column, width, index, weights, begin, end):
     """out[at : at + 4] = base[start : start + 4] + Σ_e weights[e] row[column : column + 4].
 
@@ -104,7 +109,7 @@ def add_rows(typingctx, out, at, base, start, table, column, width, index, weigh
     return types.void(*rows, index, weights, whole, whole), generate
 
 
-@intrinsic
+@_intrinsic
 def dot(typingctx, a, at, b, start, fours):
     """Σ a[at + i] b[start + i] over the first 4 `fours` numbers."""
 
@@ -126,7 +131,7 @@ def dot(typingctx, a, at, b, start, fours):
     return types.float64(a, types.intp, b, types.intp, types.intp), generate
 
 
-@intrinsic
+@_intrinsic
 def add_scaled(typingctx, out, at, values, start, factor):
     """out[at : at + 4] += factor values[start : start + 4]."""
 
@@ -141,7 +146,7 @@ def add_scaled(typingctx, out, at, values, start, factor):
     return types.void(out, types.intp, values, types.intp, types.float64), generate
 
 
-@intrinsic
+@_intrinsic
 def multiply(typingctx, out, at, values, start):
     """out[at : at + 4] *= values[start : start + 4]."""
 
@@ -156,7 +161,7 @@ def multiply(typingctx, out, at, values, start):
     return types.void(out, types.intp, values, types.intp), generate
 
 
-@intrinsic
+@_intrinsic
 def subtract(typingctx, out, at, a, plus, b, minus):
     """out[at : at + 4] = a[plus : plus + 4] - b[minus : minus + 4]."""
 
@@ -173,7 +178,7 @@ def subtract(typingctx, out, at, a, plus, b, minus):
     return types.void(out, whole, a, whole, b, whole), generate
 
 
-@intrinsic
+@_intrinsic
 def exchange(typingctx, out, to, back, f, a, at_a, g, b, at_b, h, c, at_c):
     """Add f a + g b + h c to out[to : to + 4] and take it from out[back : back + 4].
 
