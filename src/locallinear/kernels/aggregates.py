@@ -29,50 +29,61 @@ class Grids(NamedTuple):
     bounds: np.ndarray
 
 
-@njit(cache=True)
 def coarsen(heads, tails, weights, n):
     """Grids from the finest, n nodes with these edges, to one node a component."""
+    return Grids(*_coarsen(heads, tails, weights, n))
+
+
+@njit(cache=True)
+def _coarsen(heads, tails, weights, n):
     levels = []
-    first = [0, n]
+    sizes = [n]
     while True:
         graph, degrees = _adjacency(heads, tails, weights, n)
         aggregates, count = _aggregate(graph[0], graph[2], graph[3])
         members, bounds = _members(aggregates, count)
         levels.append((*graph, degrees, aggregates, members, bounds))
         if len(heads) == 0:
-            return _flatten(levels, np.array(first))
+            return _flatten(levels, sizes)
         heads, tails, weights = _collapse_edges(
             graph[0], graph[2], graph[3], aggregates, members, bounds
         )
         n = count
-        first.append(first[-1] + n)
+        sizes.append(n)
 
 
 @njit(cache=True)
-def _flatten(levels, first):
+def _flatten(levels, sizes):
     """One array a field over all grids, with numbers of nodes and places shifted to match."""
-    size, n_edges = first[-1], 0
-    for level in levels:
-        n_edges += len(level[2])
+    n_edges = 0
+    first = np.zeros(len(sizes) + 1, dtype=np.int64)
+    for grid in range(len(sizes)):
+        n_edges += len(levels[grid][2])
+        first[grid + 1] = first[grid] + sizes[grid]
+    size = first[-1]
     indptr, middle = np.zeros(size + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
     neighbors, weights = np.empty(n_edges, dtype=np.int64), np.empty(n_edges)
     degrees, parent = np.empty(size), np.arange(size)
     children, bounds = np.empty(size, dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
     edge = 0
-    for grid in range(len(levels)):
-        own = levels[grid]
+    for grid in range(len(sizes)):
+        starts, middles, others, values, sums, aggregates, members, ends = levels[grid]
         begin, end = first[grid], first[grid + 1]
-        indptr[begin + 1 : end + 1] = own[0][1:] + edge
-        middle[begin:end] = own[1] + edge
-        neighbors[edge : edge + len(own[2])] = own[2] + begin
-        weights[edge : edge + len(own[2])] = own[3]
-        degrees[begin:end] = own[4]
-        if grid + 1 < len(levels):
-            parent[begin:end] = own[5] + end
-            children[begin:end] = own[6] + begin
-            bounds[end + 1 : first[grid + 2] + 1] = own[7][1:] + begin
-        edge += len(own[2])
-    return Grids(first, indptr, middle, neighbors, weights, degrees, parent, children, bounds)
+        for i in range(end - begin):
+            indptr[begin + i + 1] = starts[i + 1] + edge
+            middle[begin + i] = middles[i] + edge
+            degrees[begin + i] = sums[i]
+        for e in range(len(others)):
+            neighbors[edge + e] = others[e] + begin
+            weights[edge + e] = values[e]
+        if grid + 1 < len(sizes):
+            for i in range(end - begin):
+                parent[begin + i] = aggregates[i] + end
+                children[begin + i] = members[i] + begin
+            for a in range(sizes[grid + 1]):
+                bounds[end + a + 1] = ends[a + 1] + begin
+        edge += len(others)
+    return first, indptr, middle, neighbors, weights, degrees, parent, children, bounds
 
 
 @njit(cache=True)
@@ -146,8 +157,9 @@ def _members(aggregates, count):
     bounds = np.zeros(count + 1, dtype=np.int64)
     for a in aggregates:
         bounds[a + 1] += 1
-    bounds = np.cumsum(bounds)
-    fill = bounds[:-1].copy()
+    for a in range(count):
+        bounds[a + 1] += bounds[a]
+    fill = bounds.copy()
     members = np.empty(len(aggregates), dtype=np.int64)
     for i in range(len(aggregates)):
         members[fill[aggregates[i]]] = i

@@ -24,18 +24,6 @@ _FAST = {"reassoc", "contract", "nsz"}  # lets dot products vectorise; keeps nan
 _NEAR_ONE = 1 - 1e-13  # keeps I - QᵀQ positive under rounding
 
 
-class Blocks(NamedTuple):
-    """Inverses of p x p blocks: S(I - QᵢᵀQᵢ)S with S = diag(scale[i]), or QᵢᵀQᵢ where dense[i].
-
-    Qᵢ are the rows start[i]:start[i + 1] of `factor`.
-    """
-
-    factor: np.ndarray
-    start: np.ndarray
-    scale: np.ndarray
-    dense: np.ndarray
-
-
 class PseudoInverses(NamedTuple):
     """Matrices QᵢᵀQᵢ, with Qᵢ the rows start[i]:start[i + 1] of `factor`."""
 
@@ -145,7 +133,10 @@ def _orthonormalise(vectors):
 def _triangle(rows):
     """T (p, p), upper triangular, with TᵀT = rowsᵀ rows."""
     p = rows.shape[1]
-    columns = np.ascontiguousarray(rows.T)
+    columns = np.empty((p, len(rows)))
+    for k in range(len(rows)):
+        for c in range(p):
+            columns[c, k] = rows[k, c]
     triangle = np.zeros((p, p))
     for k in range(p):
         own = columns[k]
@@ -169,7 +160,21 @@ def _triangle(rows):
 
 @njit(cache=True)
 def _with_diagonal(rows, diagonal):
-    return np.concatenate((rows, np.diag(np.sqrt(diagonal)))) if diagonal.max() > 0 else rows
+    """The rows, and a row for each positive number of the diagonal."""
+    p = len(diagonal)
+    extra = 0
+    for c in range(p):
+        extra += diagonal[c] > 0
+    stacked = np.zeros((len(rows) + extra, p))
+    for k in range(len(rows)):
+        for c in range(p):
+            stacked[k, c] = rows[k, c]
+    k = len(rows)
+    for c in range(p):
+        if diagonal[c] > 0:
+            stacked[k, c] = np.sqrt(diagonal[c])
+            k += 1
+    return stacked
 
 
 @njit(cache=True)
@@ -180,14 +185,20 @@ def invert_dense(rows, diagonal, degree, factor, soft):
     if len(stacked) > p:
         stacked = _triangle(stacked)
     root = np.sqrt(degree)
-    _shares(stacked, np.full(p, 1 / root), soft)
-    soft *= root
-    vectors = np.zeros((p, 2 * p))
-    vectors[:, :p] = stacked.T
+    scale = np.empty(p)
     for c in range(p):
+        scale[c] = 1 / root
+    _shares(stacked, scale, soft)
+    vectors = np.zeros((p, 2 * p))
+    for c in range(p):
+        for k in range(p):
+            vectors[c, k] = stacked[k, c]
         vectors[c, p + c] = root
     _orthonormalise(vectors)
-    factor[:] = vectors[:, p:] / root
+    for k in range(p):
+        for c in range(p):
+            soft[k, c] *= root
+            factor[k, c] = vectors[k, p + c] / root
 
 
 @njit(cache=True)
@@ -195,14 +206,19 @@ def pseudo_inverse(rows, diagonal, factor):
     """Factor of the pseudo-inverse of rowsᵀ rows + diag(diagonal), as far as its rows go."""
     if len(factor) == 0:
         return
+    p = rows.shape[1]
     if len(rows) == 1 and len(factor) == 1:
-        square = np.sum(rows[0] ** 2)
-        factor[0] = rows[0] / square if square > 0 else rows[0]
+        square = 0.0
+        for c in range(p):
+            square += rows[0, c] ** 2
+        for c in range(p):
+            factor[0, c] = rows[0, c] / square if square > 0 else 0.0
         return
     stacked = _with_diagonal(rows, diagonal)
-    if len(stacked) > rows.shape[1]:
+    if len(stacked) > p:
         stacked = _triangle(stacked)
     _, values, vectors = np.linalg.svd(stacked, False)
-    for c in range(min(len(factor), len(values))):
-        if values[c] > 1e-10 * values[0]:
-            factor[c] = vectors[c] / values[c]
+    for k in range(min(len(factor), len(values))):
+        if values[k] > 1e-10 * values[0]:
+            for c in range(p):
+                factor[k, c] = vectors[k, c] / values[k]

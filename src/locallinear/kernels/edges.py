@@ -37,9 +37,12 @@ def divergence(U, heads, tails, n):
 @njit(cache=True)
 def sum_by(index, values, length):
     """Sums of the arrays values[i] (m, p) with equal index[i], an array (length, m, p)."""
-    out = np.zeros((length, values.shape[1], values.shape[2]))
+    m, p = values.shape[1:]
+    out = np.zeros((length, m, p))
     for i in range(len(index)):
-        out[index[i]] += values[i]
+        for t in range(m):
+            for c in range(p):
+                out[index[i], t, c] += values[i, t, c]
     return out
 
 

@@ -16,16 +16,18 @@ import numpy as np
 from numba import njit
 
 from locallinear.kernels.aggregates import coarsen
-from locallinear.kernels.blocks import Blocks, invert_dense, invert_sparse, pseudo_inverse
+from locallinear.kernels.blocks import invert_dense, invert_sparse, pseudo_inverse
 from locallinear.kernels.quads import LANES, add_rows, add_scaled, dot, multiply
 
 _FAST = {"reassoc", "contract", "nsz"}  # lets dot products vectorise; keeps nan and inf
 
 
 class Hierarchy(NamedTuple):
-    """Grids as in `aggregates.Grids`, and the inverse blocks of their nodes as in `Blocks`.
+    """Grids as in `aggregates.Grids`, and the inverses of their nodes' p x p blocks.
 
-    Block s size + i is node i's in set s, size being the number of nodes on all grids.
+    Block s size + i is node i's in set s, size being the number of nodes on all grids. Its
+    inverse is S(I - QᵢᵀQᵢ)S with S = diag(scale[i]), or QᵢᵀQᵢ where dense[i], with Qᵢ the rows
+    start[i]:start[i + 1] of `factor`.
     """
 
     first: np.ndarray
@@ -71,23 +73,17 @@ def build_hierarchy(heads, tails, weights, rows, start, diagonal):
     -------
     Hierarchy
     """
-    return Hierarchy(*_build(heads, tails, weights, rows, start, diagonal))
-
-
-@njit(cache=True)
-def _build(heads, tails, weights, rows, start, diagonal):
     grids = coarsen(heads, tails, weights, len(start) - 1)
-    blocks = _invert(grids, rows, start, diagonal)
-    first, indptr, middle, neighbors, strengths, _, parent, _, _ = grids
-    factor, ends, scale, dense = blocks
-    return first, indptr, middle, neighbors, strengths, parent, factor, ends, scale, dense
+    shape = grids.degrees, grids.children, grids.bounds
+    blocks = _invert(*shape, rows, start, diagonal)
+    return Hierarchy(*grids[:5], grids.parent, *blocks)  # type: ignore[call-arg]
 
 
 @njit(cache=True)
-def _invert(grids, rows, start, diagonal):
+def _invert(degrees, children, bounds, rows, start, diagonal):
     """Inverse blocks of all nodes, each from its rows or from its children's soft blocks."""
-    size, n_sets, p = grids.first[-1], len(rows), rows.shape[2]
-    ends, dense = _plan(grids, start, diagonal, p)
+    size, n_sets, p = len(degrees), len(rows), rows.shape[2]
+    ends, dense = _plan(degrees, children, bounds, start, diagonal, p)
     factor = np.zeros((ends[-1], p))
     soft = np.zeros((ends[-1], p))
     scale = np.ones((n_sets * size, p))
@@ -99,22 +95,22 @@ def _invert(grids, rows, start, diagonal):
             if i < len(start) - 1:
                 own, held = rows[s, start[i] : start[i + 1]], diagonal[s, i]
             else:
-                own, held = _joined(grids, i, shift, ends, soft, stiffness)
-            degree = grids.degrees[i]
+                parts = children[bounds[i] : bounds[i + 1]]
+                own, held = _joined(parts, shift, ends, soft, stiffness)
             Q, Z = factor[ends[k] : ends[k + 1]], soft[ends[k] : ends[k + 1]]
-            if degree <= 0:
+            if degrees[i] <= 0:
                 pseudo_inverse(own, held, Q)
             elif dense[k]:
-                invert_dense(own, held, degree, Q, Z)
+                invert_dense(own, held, degrees[i], Q, Z)
             else:
-                invert_sparse(own, held, degree, scale[k], Q, Z, stiffness[k])
-    return Blocks(factor, ends, scale, dense)
+                invert_sparse(own, held, degrees[i], scale[k], Q, Z, stiffness[k])
+    return factor, ends, scale, dense
 
 
 @njit(cache=True)
-def _plan(grids, start, diagonal, p):
+def _plan(degrees, children, bounds, start, diagonal, p):
     """Where each block's factor begins, and which blocks are dense."""
-    size, n = grids.first[-1], len(start) - 1
+    size, n = len(degrees), len(start) - 1
     n_sets = len(diagonal)
     ends = np.zeros(n_sets * size + 1, dtype=np.int64)
     dense = np.empty(n_sets * size, dtype=np.bool_)
@@ -125,31 +121,33 @@ def _plan(grids, start, diagonal, p):
             count = 0
             if i < n:
                 count = start[i + 1] - start[i]
-                held[shift + i] = diagonal[s, i].max() > 0
-            for j in grids.children[grids.bounds[i] : grids.bounds[i + 1]]:
+                for c in range(p):
+                    held[shift + i] |= diagonal[s, i, c] > 0
+            for j in children[bounds[i] : bounds[i + 1]]:
                 count += ends[shift + j + 1] - ends[shift + j]
                 held[shift + i] |= held[shift + j] and not dense[shift + j]
-            dense[shift + i] = count >= p or grids.degrees[i] <= 0
+            dense[shift + i] = count >= p or degrees[i] <= 0
             full = dense[shift + i] and held[shift + i]
             ends[shift + i + 1] = ends[shift + i] + (p if full else min(count, p))
     return ends, dense
 
 
 @njit(cache=True)
-def _joined(grids, i, shift, ends, soft, stiffness):
+def _joined(children, shift, ends, soft, stiffness):
     """The soft rows of a node's children one after the other, and the sum of their diagonals."""
-    children = grids.children[grids.bounds[i] : grids.bounds[i + 1]] + shift
+    count, p = 0, soft.shape[1]
+    for j in children:
+        count += ends[shift + j + 1] - ends[shift + j]
+    rows = np.empty((count, p))
+    diagonal = np.zeros(p)
     count = 0
     for j in children:
-        count += ends[j + 1] - ends[j]
-    rows = np.empty((count, soft.shape[1]))
-    diagonal = np.zeros(soft.shape[1])
-    count = 0
-    for j in children:
-        for k in range(ends[j], ends[j + 1]):
-            rows[count] = soft[k]
+        for k in range(ends[shift + j], ends[shift + j + 1]):
+            for c in range(p):
+                rows[count, c] = soft[k, c]
             count += 1
-        diagonal += stiffness[j]
+        for c in range(p):
+            diagonal[c] += stiffness[shift + j, c]
     return rows, diagonal
 
 
@@ -179,9 +177,12 @@ def _cycle(
     n, m, p = residual.shape
     q, n_grids = m * p, len(first) - 1
     stride = 0 if len(dense) == first[n_grids] else first[n_grids]
-    all_b[:n] = residual
-    all_b[n:] = 0
     b, w, Q, S = all_b.ravel(), all_w.ravel(), factor.ravel(), scale.ravel()
+    given, found = residual.ravel(), out.ravel()
+    for c in range(n * q):
+        b[c] = given[c]
+    for c in range(n * q, len(b)):
+        b[c] = 0.0
     for grid in range(n_grids):
         for i in range(first[grid], first[grid + 1]):
             _pull(neighbors, weights, indptr[i], middle[i], b, i * q, w, w, i * q, q)
@@ -201,7 +202,8 @@ def _cycle(
             for t in range(m):
                 k = i + t * stride
                 _solve_block(Q, start, S, dense, k, rows, dots, zero, w, i * q + t * p, p)
-    out[:] = all_w[:n]
+    for c in range(n * q):
+        found[c] = w[c]
 
 
 @njit(cache=True, fastmath=_FAST, inline="always")

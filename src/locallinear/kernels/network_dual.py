@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from locallinear.kernels.blocks import Blocks, apply_blocks, pseudo_inverses
+from locallinear.kernels.blocks import PseudoInverses, apply_blocks, pseudo_inverses
 from locallinear.kernels.edges import add_samples, divergence, norms, predict_samples
 
 
@@ -28,8 +28,8 @@ class Routes(NamedTuple):
     parent_edge: np.ndarray
     component: np.ndarray
     n_components: int
-    blocks: Blocks
-    node_blocks: Blocks
+    blocks: PseudoInverses
+    node_blocks: PseudoInverses
 
 
 def make_routes(problem):
