@@ -60,6 +60,33 @@ def norms(D):
 
 
 @njit(cache=True, fastmath=_FAST)
+def misfit(X, y, node, W):
+    """Σ ||y_i - W_node(i)ᵀ x_i||²."""
+    total = 0.0
+    for i in range(len(X)):
+        for t in range(W.shape[1]):
+            residual = y[i, t]
+            for c in range(W.shape[2]):
+                residual -= W[node[i], t, c] * X[i, c]
+            total += residual * residual
+    return total
+
+
+@njit(cache=True, fastmath=_FAST)
+def tie_cost(W, heads, tails, limits, widths):
+    """Σ_e λ_e √(||D_e||² + width_e²)."""
+    total = 0.0
+    for e in range(len(heads)):
+        square = widths[e] * widths[e]
+        for t in range(W.shape[1]):
+            for c in range(W.shape[2]):
+                step = W[heads[e], t, c] - W[tails[e], t, c]
+                square += step * step
+        total += limits[e] * np.sqrt(square)
+    return total
+
+
+@njit(cache=True, fastmath=_FAST)
 def linearise(W, U, heads, tails, limits, widths, wide):
     """What a Newton step needs of the edges: λ D / η, λ / η, the curvature's loss, A and B.
 

@@ -13,11 +13,11 @@ import numpy as np
 from locallinear.kernels.edges import (
     add_curved,
     add_samples,
-    differences,
     divergence,
     linearise,
-    norms,
+    misfit,
     predict_samples,
+    tie_cost,
 )
 from locallinear.kernels.network_system import System, solve_system
 from locallinear.kernels.quads import padded
@@ -42,6 +42,8 @@ def smoothing_widths(problem, W, mu, scale):
     Each smoothed norm adds at most mu to the gap: λ ε <= mu, and 2 b ||w||₁ δ <= mu.
     """
     edges = np.minimum(mu / problem.limits, scale)
+    if not problem.exclusive.any():
+        return edges, np.zeros(W.shape[:2])
     sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
     b = problem.exclusive[:, None]
     slope = 2 * b * sums + np.sqrt(2 * b * mu)
@@ -51,9 +53,8 @@ def smoothing_widths(problem, W, mu, scale):
 def smoothed_objective(problem, W, widths):
     """The objective with every norm ||.|| replaced by √(||.||² + width²)."""
     eps, delta = widths
-    residual = problem.y - predict_samples(problem.X, problem.node, W)
-    D = norms(differences(W, problem.heads, problem.tails))
-    value = np.vdot(residual, residual) + problem.limits @ np.sqrt(D**2 + eps**2)
+    value = misfit(problem.X, problem.y, problem.node, W)
+    value += tie_cost(W, problem.heads, problem.tails, problem.limits, eps)
     if problem.exclusive.any():
         sizes = np.sqrt(W[:, :, problem.penalised] ** 2 + delta[:, :, None] ** 2)
         value += problem.exclusive @ (sizes.sum(axis=2) ** 2).sum(axis=1)

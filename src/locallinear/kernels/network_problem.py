@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from locallinear.kernels.edges import differences, norms, predict_samples
+from locallinear.kernels.edges import misfit, tie_cost
 
 
 class Problem(NamedTuple):
@@ -54,7 +54,10 @@ def make_problem(X, y, node, edges, limits, exclusive, penalised):
 
 def objective(problem, W):
     """The value that is minimised."""
-    residual = problem.y - predict_samples(problem.X, problem.node, W)
-    edges = problem.limits @ norms(differences(W, problem.heads, problem.tails))
-    sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
-    return np.vdot(residual, residual) + edges + problem.exclusive @ (sums**2).sum(axis=1)
+    X, y, heads, tails, limits = problem.X, problem.y, problem.heads, problem.tails, problem.limits
+    value = misfit(X, y, problem.node, W)
+    value += tie_cost(W, heads, tails, limits, np.zeros_like(limits))
+    if problem.exclusive.any():
+        sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
+        value += problem.exclusive @ (sums**2).sum(axis=1)
+    return value

@@ -81,21 +81,22 @@ def _preconditioner(system):
 
 def _multiply(system, V, out):
     """The system's matrix times V."""
-    out[:] = 0
+    edges = system.heads, system.tails, system.weights, system.A, system.B
+    _product(system.X, system.node, *edges, V, out)
     if len(system.slopes):
         along = (system.slopes * V).sum(axis=2, keepdims=True)
         out += system.diagonal * V + along * system.slopes
-    edges = system.heads, system.tails, system.weights, system.A, system.B
-    _add_product(system.X, system.node, *edges, V, out)
     _held(system, out)
 
 
 @njit(cache=True, fastmath=_FAST)
-def _add_product(X, node, heads, tails, weights, A, B, V, out):
-    """Add the edges' and samples' parts without storing the edges' differences."""
+def _product(X, node, heads, tails, weights, A, B, V, out):
+    """The edges' and samples' parts, without storing the edges' differences."""
     m, p = V.shape[1:]
     q, fours = m * p, m * p // LANES
     v, o, a, b, x = V.ravel(), out.ravel(), A.ravel(), B.ravel(), X.ravel()
+    for c in range(len(o)):
+        o[c] = 0.0
     step = np.empty(q)
     for e in range(len(heads)):
         j, k, at, weight = heads[e] * q, tails[e] * q, e * q, weights[e]
