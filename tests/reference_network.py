@@ -1,14 +1,15 @@
 """The network lasso and the localized lasso transcribed naively: oracles for tests and bench.
 
 `reweighted` is the published method (Hallac et al. 2015 and Yamada et al. 2017 as iteratively
-reweighted least squares): dn x dn sparse systems, ten of them. `convex` states the problem to an
+reweighted least squares): dn x dn sparse systems, ten of them. Each can be solved `directly`, or
+`as_published` by Yamada et al.; the models are the same. `convex` states the problem to an
 independent solver. Models are arrays (n, p, m); X holds the constant column if there is one, and
 `penalised` says which columns the exclusive norm covers.
 """
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import spsolve
+from scipy.sparse.linalg import splu, spsolve
 
 
 def objective(W, X, y, edges, weights, alpha, exclusive_alpha=0.0, penalised=None):
@@ -20,7 +21,20 @@ def objective(W, X, y, edges, weights, alpha, exclusive_alpha=0.0, penalised=Non
     return (residual**2).sum() + alpha * weights @ ties + exclusive_alpha * sparse_part
 
 
-def reweighted(X, y, edges, weights, alpha, exclusive_alpha=0.0, n_iter=10, floor=1e-6):
+def directly(design, ties, y):
+    """(AᵀA + H)⁻¹ Aᵀ y from the whole sparse matrix."""
+    return spsolve((design.T @ design + ties).tocsc(), design.T @ y)
+
+
+def as_published(design, ties, y):
+    """H⁻¹ Aᵀ (I + A H⁻¹ Aᵀ)⁻¹ y, the same by Woodbury's identity: n right-hand sides for H."""
+    columns = splu(ties.tocsc()).solve(design.T.toarray())
+    return columns @ np.linalg.solve(np.eye(len(y)) + design @ columns, y)
+
+
+def reweighted(
+    X, y, edges, weights, alpha, exclusive_alpha=0.0, n_iter=10, floor=1e-6, solve=directly
+):
     """Ten reweighted least squares over all models at once, one target at a time.
 
     ||D|| is replaced by ||D||²/(2c) + c/2 at the current c, and ||w||₁² by Σ w_l² ||w||₁/|w_l|.
@@ -40,8 +54,8 @@ def reweighted(X, y, edges, weights, alpha, exclusive_alpha=0.0, n_iter=10, floo
         for t in range(y.shape[1]):
             sizes = np.maximum(np.abs(W[:, :, t]), floor)
             diagonal = exclusive_alpha * sizes.sum(axis=1, keepdims=True) / sizes + 1e-8
-            system = design.T @ design + ties + sparse.diags_array(diagonal.ravel())
-            updated[:, :, t] = spsolve(system.tocsc(), design.T @ y[:, t]).reshape(n, p)
+            system = ties + sparse.diags_array(diagonal.ravel())
+            updated[:, :, t] = solve(design, system, y[:, t]).reshape(n, p)
         W = updated
     return W
 

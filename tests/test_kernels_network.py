@@ -7,9 +7,10 @@ from scipy.optimize import minimize
 
 from locallinear.kernels.blocks import pseudo_inverses
 from locallinear.kernels.geometric_median import geometric_median_weights
-from locallinear.kernels.multigrid import build_hierarchy, v_cycle
-from locallinear.kernels.network import make_problem, objective, solve
+from locallinear.kernels.multigrid import build_hierarchy, make_space, v_cycle
+from locallinear.kernels.network import solve
 from locallinear.kernels.network_dual import lower_bound, make_routes
+from locallinear.kernels.network_problem import make_problem, objective
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=20, deadline=None)
@@ -66,10 +67,14 @@ def test_geometric_median_has_the_least_weighted_distance(seed):
 @pytest.mark.parametrize("stiffness", [1e-3, 1.0, 1e4])
 def test_a_multigrid_cycle_is_symmetric_and_near_the_inverse(stiffness):
     rng = np.random.default_rng(0)
-    system, matrix = random_system(rng, 40, 3, stiffness)
-    levels = build_hierarchy(*system)
-    unit = np.eye(120).reshape(120, 40, 1, 3)
-    inverse = np.stack([v_cycle(levels, b).ravel() for b in unit])
+    (*edges, rows, start, diagonal), matrix = random_system(rng, 40, 4, stiffness)
+    levels = build_hierarchy(*edges, rows[None], start, diagonal[None])
+    space = make_space(levels, (40, 1, 4))
+    unit = np.eye(160).reshape(160, 40, 1, 4)
+    inverse = np.empty_like(unit)
+    for b, w in zip(unit, inverse, strict=True):
+        v_cycle(levels, space, b, w)
+    inverse = inverse.reshape(160, 160)
     assert inverse == pytest.approx(inverse.T, rel=1e-8, abs=1e-10 * np.abs(inverse).max())
     values = np.linalg.eigvals(inverse @ matrix).real
     assert values.min() > 0.02

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from locallinear._network_graph import neighbor_graph, order_nodes
 from locallinear._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
-from reference_network import convex, objective, reweighted
+from reference_network import as_published, convex, objective, reweighted
 
 ESTIMATORS = [NetworkLassoRegressor, LocalizedLassoRegressor]
 
@@ -122,6 +122,15 @@ def test_objective_is_below_that_of_ten_reweighted_iterations(exclusive_alpha):
     edges = tuple(np.argsort(node)[ends] for ends in edges)
     arguments = (X, y, edges, weights, 0.5, exclusive_alpha)
     assert model.objective_ <= objective(reweighted(*arguments), *arguments)
+
+
+@pytest.mark.parametrize("exclusive_alpha", [0, 0.1])
+def test_the_published_form_of_the_reweighted_iteration_is_the_direct_one(exclusive_alpha):
+    rng = np.random.default_rng(0)
+    X, y, graph = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), random_graph(rng, 30)
+    problem = (X, y, *edges_of(graph), 0.5, exclusive_alpha)
+    direct, published = reweighted(*problem), reweighted(*problem, solve=as_published)
+    assert objective(published, *problem) == pytest.approx(objective(direct, *problem), rel=1e-6)
 
 
 # Limits
@@ -261,6 +270,25 @@ def test_node_order_does_not_matter(seed, exclusive_alpha):
     value = model.fit(X, y, graph).objective_
     shuffled = model.fit(X[order], y[order], graph[order][:, order]).objective_
     assert shuffled == pytest.approx(value, rel=2e-7)
+
+
+@pytest.mark.parametrize("given_graph", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_and_models_do_not_depend_on_the_order_of_the_samples(seed, given_graph):
+    rng = np.random.default_rng(seed)
+    X, y, graph, _, _ = planted(rng)
+    y = y + rng.normal(size=len(y))
+    order = rng.permutation(len(X))
+    graphs = (graph, graph[order][:, order]) if given_graph else (None, None)
+    model = NetworkLassoRegressor(1.0).fit(X, y, graphs[0])
+    labels, models = model.labels_, models_of(model)
+    assert 1 < labels.max() + 1 < len(X)
+    shuffled = NetworkLassoRegressor(1.0).fit(X[order], y[order], graphs[1])
+    assert np.array_equal(
+        shuffled.labels_[:, None] == shuffled.labels_, (labels[:, None] == labels)[order][:, order]
+    )
+    assert models_of(shuffled) == pytest.approx(models[order], abs=1e-6)
+    assert shuffled.labels_[0] == 0
 
 
 @few

@@ -3,14 +3,16 @@
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, gen_batches
 
 # Rows nearer than this part of the longest row are the same row up to rounding.
 _SAME = 1e-12
-# With more features and samples a tree visits so many points that comparing all pairs, as
-# matrix products and on all cores, is three times faster (10 features, up to 100,000 samples).
-_FEATURES_FOR_TREES = 7
+# With more features a tree visits so many points that comparing all pairs, as matrix products
+# and on all cores, is faster: from the first number on for many samples (three times with 10
+# features and 100,000 samples), from the second for few.
+_FEATURES_FOR_TREES = 7, 15
 _SAMPLES_FOR_TREES = 5_000
 
 
@@ -49,12 +51,15 @@ def _nearest_pairs(X, n_neighbors):
     if n_neighbors == 0:
         nothing = np.zeros(0, dtype=np.intp)
         return nothing, nothing, np.zeros(0)
-    compare_all = n > _SAMPLES_FOR_TREES and X.shape[1] > _FEATURES_FOR_TREES
-    algorithm = "brute" if compare_all else "auto"
-    search = NearestNeighbors(n_neighbors=n_neighbors, algorithm=algorithm).fit(X)
-    neighbors = search.kneighbors(return_distance=False)
-    near, far = np.repeat(np.arange(n), n_neighbors), neighbors.ravel()
-    pairs = np.unique(np.minimum(near, far) * n + np.maximum(near, far))
+    if X.shape[1] > _FEATURES_FOR_TREES[n <= _SAMPLES_FOR_TREES]:
+        search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(X)
+        neighbors = search.kneighbors(return_distance=False)
+    else:
+        # Every row is its own neighbour here.
+        neighbors = KDTree(X).query(X, n_neighbors + 1)[1]
+    near, far = np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel()
+    low, high = np.minimum(near, far), np.maximum(near, far)
+    pairs = np.unique((low * n + high)[low < high])
     heads, tails = pairs // n, pairs % n
     # Again from the differences: the search may use ||x||² + ||z||² - 2xz, which loses digits.
     distances = np.empty(len(pairs))
@@ -88,8 +93,19 @@ def check_graph(graph, n):
     return (upper.row[keep].astype(np.intp), upper.col[keep].astype(np.intp)), upper.data[keep]
 
 
+def sort_nodes(X, y, edges, weights):
+    """Number the samples of a given graph by their values: the fit must not depend on their order.
+
+    Rounding depends on the order of sums, and where an edge is about to fuse that can decide.
+    """
+    ties = np.bincount(np.concatenate(edges), np.tile(weights, 2), len(X))
+    number = np.empty(len(X), dtype=np.intp)
+    number[np.lexsort((ties, *y.T[::-1], *X.T[::-1]))] = np.arange(len(X))
+    return number, *_renumber(number, edges, weights)
+
+
 def order_nodes(node, edges, weights):
-    """Number the nodes anew so that tied ones are close in memory, and sort the edges.
+    """Number the nodes anew so that tied ones are close in memory.
 
     On large graphs the solver waits for memory: this order saves it a third of its time.
     """
@@ -97,9 +113,14 @@ def order_nodes(node, edges, weights):
     links = sparse.coo_array((np.ones(len(weights)), edges), shape=(n, n)).tocsr()
     number = np.empty(n, dtype=np.intp)
     number[reverse_cuthill_mckee(links + links.T, symmetric_mode=True)] = np.arange(n)
+    return number[node], *_renumber(number, edges, weights)
+
+
+def _renumber(number, edges, weights):
+    """The same edges between nodes with new numbers, sorted."""
     heads, tails = np.sort(number[np.stack(edges)], axis=0)
     order = np.lexsort((tails, heads))
-    return number[node], (heads[order], tails[order]), weights[order]
+    return (heads[order], tails[order]), weights[order]
 
 
 def merge_samples(X, y, node, fit_intercept):

@@ -11,7 +11,6 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from locallinear._network_graph import (
     check_graph,
@@ -20,7 +19,9 @@ from locallinear._network_graph import (
     merge_samples,
     neighbor_graph,
     order_nodes,
+    sort_nodes,
 )
+from locallinear._threads import one_blas_thread
 from locallinear.kernels.geometric_median import geometric_median_weights
 
 # An objective below this part of the targets' variance is as good as none.
@@ -65,7 +66,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The samples' intercepts.
     labels_ : array (n,)
         Samples with equal labels have equal models, to the last bit, and are connected in the
-        graph.
+        graph. Numbered in the order in which the samples show them.
     objective_ : float
         The value that was minimised.
     duality_gap_ : float
@@ -137,14 +138,16 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._fit(X, y, graph, exclusive_alpha=0.0)
 
     def _fit(self, X, y, graph, exclusive_alpha):
-        from locallinear.kernels.network import make_problem, solve  # imports numba
+        # These import numba.
+        from locallinear.kernels.network import solve
+        from locallinear.kernels.network_problem import make_problem
 
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         targets = y.reshape(len(y), -1).astype(np.float64)
         if graph is None:
             node, edges, weights = neighbor_graph(X, self.n_neighbors)
         else:
-            node, (edges, weights) = np.arange(len(X)), check_graph(graph, len(X))
+            node, edges, weights = sort_nodes(X, targets, *check_graph(graph, len(X)))
         if len(X) > _SAMPLES_IN_CACHE:
             node, edges, weights = order_nodes(node, edges, weights)
         rows, values, unavoidable = merge_samples(X, targets, node, self.fit_intercept)
@@ -162,13 +165,12 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         start = self._previous_models(node, problem)
         floor = _NOTHING * ((targets - targets.mean(axis=0)) ** 2).sum()
         floor += np.finfo(float).eps * (targets**2).sum()
-        # Thousands of small factorisations: threads would cost more than they give.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             solution = solve(problem, self.tol, self.max_iter, floor, start)
         if not solution.converged:
             self._warn(solution, unavoidable)
         self._store(solution.W[node], y.ndim)
-        self.labels_ = solution.labels[node]
+        self.labels_ = _number_by_appearance(solution.labels[node])
         self.objective_ = solution.objective + unavoidable
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
@@ -265,6 +267,12 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         prediction = np.einsum("qd,qdm->qm", X, models[:, :-1]) + models[:, -1]
         return prediction[:, 0] if self._single_target else prediction
+
+
+def _number_by_appearance(labels):
+    """The same groups, the first sample's being 0."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
 
 
 class LocalizedLassoRegressor(NetworkLassoRegressor):

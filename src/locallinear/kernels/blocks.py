@@ -1,7 +1,16 @@
 """Inverses of the small dense blocks that the network lasso's nodes carry.
 
 Node i owns a few rows Rᵢ (samples). Its block is Gᵢ + δᵢ I with Gᵢ = RᵢᵀRᵢ + diag(kᵢ) and δᵢ
-the sum of its edges' weights.
+the sum of its edges' weights. Fewer rows than columns: Woodbury, with Q from the orthonormal
+columns [Qᵀ; .] of [(R S)ᵀ; I], S² = (δ + k)⁻¹. Otherwise the inverse is Q Qᵀ / δ from the
+orthonormal columns [.; Q] of [R; √k; √δ I]. Nodes without edges get the pseudo-inverse from the
+singular values of their rows. Gram matrices are never formed: features whose scales differ by
+1e8 and more are common, and squares of that are below rounding.
+
+A common move of an aggregate reaches the data of node i through its edges, springs of stiffness
+δᵢ in series with Gᵢ. So the next grid gets δ - δ (G + δ)⁻¹ δ in place of G, as rows (`soft`) and a
+diagonal (`stiffness`): with the plain Galerkin sum, stiff data (large features) would hold the
+aggregate still although each node can give way on its own.
 
 Importing this module imports numba; import it where it is used.
 """
@@ -15,114 +24,63 @@ _FAST = {"reassoc", "contract", "nsz"}  # lets dot products vectorise; keeps nan
 _NEAR_ONE = 1 - 1e-13  # keeps I - QᵀQ positive under rounding
 
 
-class Blocks(NamedTuple):
-    """Inverses of p x p blocks: S(I - QᵢᵀQᵢ)S with S = diag(scale[i]), or QᵢᵀQᵢ where dense[i].
-
-    Qᵢ are the rows start[i]:start[i + 1] of `factor`.
-    """
+class PseudoInverses(NamedTuple):
+    """Matrices QᵢᵀQᵢ, with Qᵢ the rows start[i]:start[i + 1] of `factor`."""
 
     factor: np.ndarray
     start: np.ndarray
-    scale: np.ndarray
-    dense: np.ndarray
 
 
 def pseudo_inverses(rows, start):
     """Pseudo-inverse of RᵢᵀRᵢ for every node i, which owns rows[start[i]:start[i + 1]]."""
-    nothing = np.zeros((len(start) - 1, rows.shape[1]))
-    return invert_blocks(rows, start, nothing, nothing[:, 0])[0]
-
-
-def apply_blocks(blocks, b):
-    """Inverse blocks times b, an array (n, m, p)."""
-    w = b.copy()
-    _solve_blocks(*blocks, w)  # type: ignore[call-arg]
-    return w
+    return PseudoInverses(*_pseudo_inverses(rows, start))
 
 
 @njit(cache=True)
-def _solve_blocks(factor, start, scale, dense, w):
-    dots = np.empty(w.shape[2])
-    for i in range(len(w)):
-        solve_block(factor, start, scale, dense, i, w, dots)
-
-
-@njit(cache=True, fastmath=_FAST)
-def solve_block(factor, start, scale, dense, i, w, dots):
-    """Apply the inverse of block i to w[i] (m, p) in place; dots (p,) is working space."""
-    _, m, p = w.shape
-    first, last = start[i], start[i + 1]
-    for t in range(m):
-        if not dense[i]:
-            for c in range(p):
-                w[i, t, c] *= scale[i, c]
-        for k in range(first, last):
-            dot = 0.0
-            for c in range(p):
-                dot += factor[k, c] * w[i, t, c]
-            dots[k - first] = dot
-        sign = -1.0
-        if dense[i]:
-            sign = 1.0
-            for c in range(p):
-                w[i, t, c] = 0
-        for k in range(first, last):
-            dot = sign * dots[k - first]
-            for c in range(p):
-                w[i, t, c] += dot * factor[k, c]
-        if not dense[i]:
-            for c in range(p):
-                w[i, t, c] *= scale[i, c]
-
-
-def invert_blocks(rows, start, diagonal, degrees):
-    """Factors of the inverse blocks, and the blocks as the next grid feels them.
-
-    Block i is Gᵢ + δᵢ I, with Gᵢ = RᵢᵀRᵢ + diag(kᵢ) and δᵢ the degree. Fewer rows than
-    columns: Woodbury, with Q from the orthonormal columns [Qᵀ; .] of [(R S)ᵀ; I], S² =
-    (δ + k)⁻¹. Otherwise the inverse is Q Qᵀ / δ from the orthonormal columns [.; Q] of
-    [R; √k; √δ I]. Nodes without edges get the pseudo-inverse from the singular values of
-    their rows. Gram matrices are never formed: features whose scales differ by 1e8 and more
-    are common, and squares of that are below rounding.
-
-    A common move of an aggregate reaches the data of node i through its edges, springs of
-    stiffness δᵢ in series with Gᵢ. So the next grid gets δ - δ (G + δ)⁻¹ δ in place of G:
-    with the plain Galerkin sum, stiff data (large features) would hold the aggregate still
-    although each node can give way on its own.
-    """
-    return _factorise(rows, start, diagonal, degrees)
-
-
-@njit(cache=True, fastmath=_FAST)
-def _factorise(rows, start, diagonal, degrees):
-    n, p = diagonal.shape
-    dense = np.empty(n, dtype=np.bool_)
-    factor_start = np.zeros(n + 1, dtype=np.int64)
-    scale = np.ones((n, p))
-    stiffness = np.zeros((n, p))  # where dense, it is held in the rows
-    for i in range(n):
-        count = start[i + 1] - start[i]
-        dense[i] = count >= p or degrees[i] <= 0
-        full = dense[i] and diagonal[i].max() > 0
-        factor_start[i + 1] = factor_start[i] + (p if full else min(count, p))
-    factor = np.zeros((factor_start[n], p))
-    soft = np.zeros((factor_start[n], p))
-    for i in range(n):
+def _pseudo_inverses(rows, start):
+    p = rows.shape[1]
+    nothing = np.zeros(p)
+    ends = np.zeros_like(start)
+    for i in range(len(start) - 1):
+        ends[i + 1] = ends[i] + min(start[i + 1] - start[i], p)
+    factor = np.zeros((ends[-1], p))
+    for i in range(len(start) - 1):
         own = rows[start[i] : start[i + 1]]
-        first, last = factor_start[i], factor_start[i + 1]
-        if degrees[i] <= 0:
-            _pseudo_inverse(own, diagonal[i], factor[first:last])
-        elif dense[i]:
-            _factorise_dense(own, diagonal[i], degrees[i], factor[first:last], soft[first:last])
-        else:
-            for c in range(p):
-                scale[i, c] = 1 / np.sqrt(diagonal[i, c] + degrees[i])
-                stiffness[i, c] = degrees[i] * diagonal[i, c] * scale[i, c] ** 2
-            _shares(own, scale[i], factor[first:last])
-            for k in range(first, last):
+        pseudo_inverse(own, nothing, factor[ends[i] : ends[i + 1]])
+    return factor, ends
+
+
+def apply_blocks(blocks, b):
+    """Pseudo-inverses times b, an array (n, m, p)."""
+    return _apply(blocks.factor, blocks.start, b)
+
+
+@njit(cache=True, fastmath=_FAST)
+def _apply(factor, start, b):
+    n, m, p = b.shape
+    w = np.zeros_like(b)
+    for i in range(n):
+        for k in range(start[i], start[i + 1]):
+            for t in range(m):
+                dot = 0.0
                 for c in range(p):
-                    soft[k, c] = degrees[i] * factor[k, c] * scale[i, c]
-    return Blocks(factor, factor_start, scale, dense), soft, stiffness
+                    dot += factor[k, c] * b[i, t, c]
+                for c in range(p):
+                    w[i, t, c] += dot * factor[k, c]
+    return w
+
+
+@njit(cache=True, fastmath=_FAST)
+def invert_sparse(rows, diagonal, degree, scale, factor, soft, stiffness):
+    """Factor of a node with fewer rows than columns, and its block as the next grid feels it."""
+    p = len(diagonal)
+    for c in range(p):
+        scale[c] = 1 / np.sqrt(diagonal[c] + degree)
+        stiffness[c] = degree * diagonal[c] * scale[c] ** 2
+    _shares(rows, scale, factor)
+    for k in range(len(factor)):
+        for c in range(p):
+            soft[k, c] = degree * factor[k, c] * scale[c]
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -175,7 +133,10 @@ def _orthonormalise(vectors):
 def _triangle(rows):
     """T (p, p), upper triangular, with TᵀT = rowsᵀ rows."""
     p = rows.shape[1]
-    columns = np.ascontiguousarray(rows.T)
+    columns = np.empty((p, len(rows)))
+    for k in range(len(rows)):
+        for c in range(p):
+            columns[c, k] = rows[k, c]
     triangle = np.zeros((p, p))
     for k in range(p):
         own = columns[k]
@@ -199,38 +160,65 @@ def _triangle(rows):
 
 @njit(cache=True)
 def _with_diagonal(rows, diagonal):
-    return np.concatenate((rows, np.diag(np.sqrt(diagonal)))) if diagonal.max() > 0 else rows
+    """The rows, and a row for each positive number of the diagonal."""
+    p = len(diagonal)
+    extra = 0
+    for c in range(p):
+        extra += diagonal[c] > 0
+    stacked = np.zeros((len(rows) + extra, p))
+    for k in range(len(rows)):
+        for c in range(p):
+            stacked[k, c] = rows[k, c]
+    k = len(rows)
+    for c in range(p):
+        if diagonal[c] > 0:
+            stacked[k, c] = np.sqrt(diagonal[c])
+            k += 1
+    return stacked
 
 
 @njit(cache=True)
-def _factorise_dense(rows, diagonal, degree, factor, soft):
+def invert_dense(rows, diagonal, degree, factor, soft):
+    """Factor of a node with as many rows as columns, and its block for the next grid."""
     stacked = _with_diagonal(rows, diagonal)
     p = stacked.shape[1]
     if len(stacked) > p:
         stacked = _triangle(stacked)
     root = np.sqrt(degree)
-    _shares(stacked, np.full(p, 1 / root), soft)
-    soft *= root
-    vectors = np.zeros((p, 2 * p))
-    vectors[:, :p] = stacked.T
+    scale = np.empty(p)
     for c in range(p):
+        scale[c] = 1 / root
+    _shares(stacked, scale, soft)
+    vectors = np.zeros((p, 2 * p))
+    for c in range(p):
+        for k in range(p):
+            vectors[c, k] = stacked[k, c]
         vectors[c, p + c] = root
     _orthonormalise(vectors)
-    factor[:] = vectors[:, p:] / root
+    for k in range(p):
+        for c in range(p):
+            soft[k, c] *= root
+            factor[k, c] = vectors[k, p + c] / root
 
 
 @njit(cache=True)
-def _pseudo_inverse(rows, diagonal, factor):
+def pseudo_inverse(rows, diagonal, factor):
+    """Factor of the pseudo-inverse of rowsᵀ rows + diag(diagonal), as far as its rows go."""
     if len(factor) == 0:
         return
+    p = rows.shape[1]
     if len(rows) == 1 and len(factor) == 1:
-        square = np.sum(rows[0] ** 2)
-        factor[0] = rows[0] / square if square > 0 else rows[0]
+        square = 0.0
+        for c in range(p):
+            square += rows[0, c] ** 2
+        for c in range(p):
+            factor[0, c] = rows[0, c] / square if square > 0 else 0.0
         return
     stacked = _with_diagonal(rows, diagonal)
-    if len(stacked) > rows.shape[1]:
-        stacked = np.linalg.qr(stacked)[1]
+    if len(stacked) > p:
+        stacked = _triangle(stacked)
     _, values, vectors = np.linalg.svd(stacked, False)
-    for c in range(len(factor)):
-        if values[c] > 1e-10 * values[0]:
-            factor[c] = vectors[c] / values[c]
+    for k in range(min(len(factor), len(values))):
+        if values[k] > 1e-10 * values[0]:
+            for c in range(p):
+                factor[k, c] = vectors[k, c] / values[k]

@@ -34,6 +34,18 @@ def divergence(U, heads, tails, n):
     return out
 
 
+@njit(cache=True)
+def sum_by(index, values, length):
+    """Sums of the arrays values[i] (m, p) with equal index[i], an array (length, m, p)."""
+    m, p = values.shape[1:]
+    out = np.zeros((length, m, p))
+    for i in range(len(index)):
+        for t in range(m):
+            for c in range(p):
+                out[index[i], t, c] += values[i, t, c]
+    return out
+
+
 @njit(cache=True, fastmath=_FAST)
 def norms(D):
     """Frobenius norm of each edge's array."""
@@ -48,52 +60,81 @@ def norms(D):
 
 
 @njit(cache=True, fastmath=_FAST)
-def curve(D, weights, A, B):
-    """C_e D_e with C_e = weight_e (I - (A_e B_eᵀ + B_e A_eᵀ) / 2), an array like D."""
-    out = np.empty_like(D)
-    for e in range(len(D)):
-        a = 0.0
-        b = 0.0
-        for t in range(D.shape[1]):
-            for c in range(D.shape[2]):
-                a += A[e, t, c] * D[e, t, c]
-                b += B[e, t, c] * D[e, t, c]
-        for t in range(D.shape[1]):
-            for c in range(D.shape[2]):
-                out[e, t, c] = weights[e] * (D[e, t, c] - 0.5 * (A[e, t, c] * b + B[e, t, c] * a))
-    return out
+def misfit(X, y, node, W):
+    """Σ ||y_i - W_node(i)ᵀ x_i||²."""
+    total = 0.0
+    for i in range(len(X)):
+        for t in range(W.shape[1]):
+            residual = y[i, t]
+            for c in range(W.shape[2]):
+                residual -= W[node[i], t, c] * X[i, c]
+            total += residual * residual
+    return total
 
 
 @njit(cache=True, fastmath=_FAST)
-def add_product(W, X, node, heads, tails, weights, A, B, out):
-    """Add (Σ_e B_eᵀ C_e B_e + 2 Σ_i x_i x_iᵀ) W to out without storing the edges' differences."""
-    n, m, p = W.shape
-    size = m * p
-    step = np.empty(size)
-    V, result = W.reshape(n, size), out.reshape(n, size)
-    flat_A, flat_B = A.reshape(len(A), size), B.reshape(len(B), size)
+def tie_cost(W, heads, tails, limits, widths):
+    """Σ_e λ_e √(||D_e||² + width_e²)."""
+    total = 0.0
     for e in range(len(heads)):
-        j, k, weight = heads[e], tails[e], weights[e]
+        square = widths[e] * widths[e]
+        for t in range(W.shape[1]):
+            for c in range(W.shape[2]):
+                step = W[heads[e], t, c] - W[tails[e], t, c]
+                square += step * step
+        total += limits[e] * np.sqrt(square)
+    return total
+
+
+@njit(cache=True, fastmath=_FAST)
+def linearise(W, U, heads, tails, limits, widths, wide):
+    """What a Newton step needs of the edges: λ D / η, λ / η, the curvature's loss, A and B.
+
+    η = √(||D||² + width²), A = U / λ and B = D / η. The loss is <A, B> over the number of
+    directions. A and B have `wide` columns, of which the last may be zero.
+    """
+    m, p = W.shape[1:]
+    flows = np.empty((len(heads), m, p))
+    weights, lost = np.empty(len(heads)), np.empty(len(heads))
+    A, B = np.zeros((len(heads), m, wide)), np.zeros((len(heads), m, wide))
+    for e in range(len(heads)):
+        j, k, limit = heads[e], tails[e], limits[e]
+        square = widths[e] ** 2
+        for t in range(m):
+            for c in range(p):
+                step = W[j, t, c] - W[k, t, c]
+                square += step * step
+                flows[e, t, c] = step
+        eta = np.sqrt(square)
+        weights[e] = limit / eta
+        product = 0.0
+        for t in range(m):
+            for c in range(p):
+                A[e, t, c] = U[e, t, c] / limit
+                B[e, t, c] = flows[e, t, c] / eta
+                product += A[e, t, c] * B[e, t, c]
+                flows[e, t, c] *= weights[e]
+        lost[e] = product / (m * p)
+    return flows, weights, lost, A, B
+
+
+@njit(cache=True, fastmath=_FAST)
+def add_curved(V, heads, tails, weights, A, B, flows):
+    """Add C_e (V_j - V_k) to each edge's flow, C_e = weight_e (I - (A_e B_eᵀ + B_e A_eᵀ) / 2)."""
+    m, p = V.shape[1:]
+    for e in range(len(heads)):
+        j, k = heads[e], tails[e]
         a = 0.0
         b = 0.0
-        for c in range(size):
-            step[c] = V[j, c] - V[k, c]
-            a += flat_A[e, c] * step[c]
-            b += flat_B[e, c] * step[c]
-        a *= 0.5 * weight
-        b *= 0.5 * weight
-        for c in range(size):
-            g = weight * step[c] - flat_A[e, c] * b - flat_B[e, c] * a
-            result[j, c] += g
-            result[k, c] -= g
-    for i in range(len(X)):
-        k = node[i]
         for t in range(m):
-            dot = 0.0
             for c in range(p):
-                dot += W[k, t, c] * X[i, c]
+                step = V[j, t, c] - V[k, t, c]
+                a += A[e, t, c] * step
+                b += B[e, t, c] * step
+        for t in range(m):
             for c in range(p):
-                out[k, t, c] += 2 * dot * X[i, c]
+                bent = 0.5 * (A[e, t, c] * b + B[e, t, c] * a)
+                flows[e, t, c] += weights[e] * (V[j, t, c] - V[k, t, c] - bent)
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -118,28 +159,3 @@ def add_samples(X, node, v, out):
         for t in range(v.shape[1]):
             for c in range(X.shape[1]):
                 o[t, c] += v[i, t] * X[i, c]
-
-
-@njit(cache=True, fastmath=_FAST)
-def advance(x, residual, direction, image, size):
-    """One step of conjugate gradients along direction, in place."""
-    curvature = 0.0
-    a, b, c, d = x.ravel(), residual.ravel(), direction.ravel(), image.ravel()
-    for i in range(len(a)):
-        curvature += c[i] * d[i]
-    length = size / curvature
-    for i in range(len(a)):
-        a[i] += length * c[i]
-        b[i] -= length * d[i]
-
-
-@njit(cache=True, fastmath=_FAST)
-def turn(direction, z, residual, size):
-    """The next direction of conjugate gradients, in place; returns the new <residual, z>."""
-    a, b, c = direction.ravel(), z.ravel(), residual.ravel()
-    updated = 0.0
-    for i in range(len(a)):
-        updated += b[i] * c[i]
-    for i in range(len(a)):
-        a[i] = b[i] + updated / size * a[i]
-    return updated

@@ -3,9 +3,11 @@
 The matrix is A = L ⊗ I + blockdiag(Rᵢᵀ Rᵢ + diag(kᵢ)), with L the Laplacian of a weighted
 graph and Rᵢ the few rows (samples) that node i owns. One V-cycle on it preconditions the
 Newton systems of the network lasso: strongly tied nodes are joined first, so groups that are
-about to fuse are solved for as one node, with the Gram matrix of all their samples.
+about to fuse are solved for as one node, with the Gram matrix of all their samples. Where the
+blocks differ between targets there is a set of blocks a target, on one graph.
 
-Importing this module imports numba; import it where it is used.
+Rows have a multiple of four columns. Importing this module imports numba; import it where it is
+used.
 """
 
 from typing import NamedTuple
@@ -13,16 +15,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from locallinear.kernels.blocks import Blocks, invert_blocks, solve_block
+from locallinear.kernels.aggregates import coarsen
+from locallinear.kernels.blocks import invert_dense, invert_sparse, pseudo_inverse
+from locallinear.kernels.quads import LANES, add_rows, add_scaled, dot, multiply
 
 _FAST = {"reassoc", "contract", "nsz"}  # lets dot products vectorise; keeps nan and inf
 
 
 class Hierarchy(NamedTuple):
-    """All grids, one after the other: grid l has the nodes first[l]:first[l + 1].
+    """Grids as in `aggregates.Grids`, and the inverses of their nodes' p x p blocks.
 
-    The neighbours of node i are neighbors[indptr[i] : indptr[i + 1]], those before i up to
-    middle[i]; parent[i] is the node of the next grid that i is part of, itself on the last.
+    Block s size + i is node i's in set s, size being the number of nodes on all grids. Its
+    inverse is S(I - QᵢᵀQᵢ)S with S = diag(scale[i]), or QᵢᵀQᵢ where dense[i], with Qᵢ the rows
+    start[i]:start[i + 1] of `factor`.
     """
 
     first: np.ndarray
@@ -30,8 +35,24 @@ class Hierarchy(NamedTuple):
     middle: np.ndarray
     neighbors: np.ndarray
     weights: np.ndarray
-    blocks: Blocks
     parent: np.ndarray
+    factor: np.ndarray
+    start: np.ndarray
+    scale: np.ndarray
+    dense: np.ndarray
+
+
+class Space(NamedTuple):
+    """Working space of a cycle: right-hand sides and values on all grids, and for block solves.
+
+    rows are the numbers of the factor's rows, dots their products, zero (p,) zeros.
+    """
+
+    b: np.ndarray
+    w: np.ndarray
+    rows: np.ndarray
+    dots: np.ndarray
+    zero: np.ndarray
 
 
 def build_hierarchy(heads, tails, weights, rows, start, diagonal):
@@ -43,232 +64,169 @@ def build_hierarchy(heads, tails, weights, rows, start, diagonal):
         The edges, each once.
     weights : array (E,)
         Positive weights of the edges.
-    rows, start : array (R, p), int array (n + 1,)
-        Node i owns rows[start[i]:start[i + 1]].
-    diagonal : array (n, p)
+    rows, start : array (S, R, p), int array (n + 1,)
+        In set s, node i owns rows[s, start[i]:start[i + 1]].
+    diagonal : array (S, n, p)
         Non-negative diagonal part of the blocks.
 
     Returns
     -------
     Hierarchy
     """
-    graphs, inverses, parents, first = [], [], [], [0]
-    while True:
-        n = len(diagonal)
-        graph, degrees = _adjacency(heads, tails, weights, n)
-        blocks, rows, diagonal = invert_blocks(rows, start, diagonal, degrees)
-        aggregates, n_aggregates = _aggregate(graph[0], graph[2], graph[3])
-        graphs.append(graph)
-        inverses.append(blocks)
-        parents.append(aggregates)
-        first.append(first[-1] + n)
-        if len(heads) == 0:
-            return _flatten(graphs, inverses, parents, np.array(first))
-        members, bounds = _members(aggregates, n_aggregates)
-        heads, tails, weights = _collapse_edges(
-            graph[0], graph[2], graph[3], aggregates, members, bounds
-        )
-        rows, start, diagonal = _join_blocks(rows, blocks.start, diagonal, members, bounds)
+    grids = coarsen(heads, tails, weights, len(start) - 1)
+    shape = grids.degrees, grids.children, grids.bounds
+    blocks = _invert(*shape, rows, start, diagonal)
+    return Hierarchy(*grids[:5], grids.parent, *blocks)  # type: ignore[call-arg]
 
 
-def _flatten(graphs, inverses, parents, first):
-    """One array a field over all grids, with numbers of nodes and places shifted to match."""
-    edges = np.cumsum([0] + [len(graph[2]) for graph in graphs])
-    factors = np.cumsum([0] + [len(blocks.factor) for blocks in inverses])
-    blocks = Blocks(
-        np.concatenate([blocks.factor for blocks in inverses]),
-        _shifted_starts([blocks.start for blocks in inverses], factors),
-        np.concatenate([blocks.scale for blocks in inverses]),
-        np.concatenate([blocks.dense for blocks in inverses]),
-    )
-    parents[-1] = np.arange(len(parents[-1])) - len(parents[-1])
-    return Hierarchy(
-        first,
-        _shifted_starts([graph[0] for graph in graphs], edges),
-        np.concatenate([graph[1] + k for graph, k in zip(graphs, edges, strict=False)]),
-        np.concatenate([graph[2] + k for graph, k in zip(graphs, first, strict=False)]),
-        np.concatenate([graph[3] for graph in graphs]),
-        blocks,
-        np.concatenate([parent + k for parent, k in zip(parents, first[1:], strict=True)]),
-    )
+@njit(cache=True)
+def _invert(degrees, children, bounds, rows, start, diagonal):
+    """Inverse blocks of all nodes, each from its rows or from its children's soft blocks."""
+    size, n_sets, p = len(degrees), len(rows), rows.shape[2]
+    ends, dense = _plan(degrees, children, bounds, start, diagonal, p)
+    factor = np.zeros((ends[-1], p))
+    soft = np.zeros((ends[-1], p))
+    scale = np.ones((n_sets * size, p))
+    stiffness = np.zeros((n_sets * size, p))  # where dense, it is held in the soft rows
+    for s in range(n_sets):
+        shift = s * size
+        for i in range(size):
+            k = shift + i
+            if i < len(start) - 1:
+                own, held = rows[s, start[i] : start[i + 1]], diagonal[s, i]
+            else:
+                parts = children[bounds[i] : bounds[i + 1]]
+                own, held = _joined(parts, shift, ends, soft, stiffness)
+            Q, Z = factor[ends[k] : ends[k + 1]], soft[ends[k] : ends[k + 1]]
+            if degrees[i] <= 0:
+                pseudo_inverse(own, held, Q)
+            elif dense[k]:
+                invert_dense(own, held, degrees[i], Q, Z)
+            else:
+                invert_sparse(own, held, degrees[i], scale[k], Q, Z, stiffness[k])
+    return factor, ends, scale, dense
 
 
-def _shifted_starts(starts, shifts):
-    parts = [start[:-1] + shift for start, shift in zip(starts, shifts, strict=False)]
-    return np.concatenate([*parts, shifts[-1:]])
+@njit(cache=True)
+def _plan(degrees, children, bounds, start, diagonal, p):
+    """Where each block's factor begins, and which blocks are dense."""
+    size, n = len(degrees), len(start) - 1
+    n_sets = len(diagonal)
+    ends = np.zeros(n_sets * size + 1, dtype=np.int64)
+    dense = np.empty(n_sets * size, dtype=np.bool_)
+    held = np.zeros(n_sets * size, dtype=np.bool_)
+    for s in range(n_sets):
+        shift = s * size
+        for i in range(size):
+            count = 0
+            if i < n:
+                count = start[i + 1] - start[i]
+                for c in range(p):
+                    held[shift + i] |= diagonal[s, i, c] > 0
+            for j in children[bounds[i] : bounds[i + 1]]:
+                count += ends[shift + j + 1] - ends[shift + j]
+                held[shift + i] |= held[shift + j] and not dense[shift + j]
+            dense[shift + i] = count >= p or degrees[i] <= 0
+            full = dense[shift + i] and held[shift + i]
+            ends[shift + i + 1] = ends[shift + i] + (p if full else min(count, p))
+    return ends, dense
 
 
-def v_cycle(hierarchy, residual):
+@njit(cache=True)
+def _joined(children, shift, ends, soft, stiffness):
+    """The soft rows of a node's children one after the other, and the sum of their diagonals."""
+    count, p = 0, soft.shape[1]
+    for j in children:
+        count += ends[shift + j + 1] - ends[shift + j]
+    rows = np.empty((count, p))
+    diagonal = np.zeros(p)
+    count = 0
+    for j in children:
+        for k in range(ends[shift + j], ends[shift + j + 1]):
+            for c in range(p):
+                rows[count, c] = soft[k, c]
+            count += 1
+        for c in range(p):
+            diagonal[c] += stiffness[shift + j, c]
+    return rows, diagonal
+
+
+def make_space(hierarchy, shape):
+    """Working space for cycles on arrays of this shape (n, m, p)."""
+    b = np.empty((hierarchy.first[-1], *shape[1:]))
+    count = len(hierarchy.factor)
+    return Space(b, np.empty_like(b), np.arange(count), np.empty(count), np.zeros(shape[2]))
+
+
+def v_cycle(hierarchy, space, residual, out):
     """Approximate solution of A w = residual, an (n, m, p) array: symmetric in residual."""
-    first, indptr, middle, neighbors, weights, blocks, parent = hierarchy
-    graph = first, indptr, middle, neighbors, weights
-    return _cycle(*graph, *blocks, parent, residual)  # type: ignore[call-arg]
+    # One array after the other: numba takes tenfold the time to look into tuples.
+    _cycle(*hierarchy, *space, residual, out)  # type: ignore[call-arg]
 
 
 @njit(cache=True, fastmath=_FAST)
 def _cycle(
-    first, indptr, middle, neighbors, weights, factor, start, scale, dense, parent, residual
-):
+    first, indptr, middle, neighbors, weights, parent, factor, start, scale, dense,
+    all_b, all_w, rows, dots, zero, residual, out,
+):  # fmt: skip
     """Down: a forward Gauss-Seidel sweep from zero a grid. Up: add the next grid, sweep back.
 
     A forward sweep solves node i exactly with the values of its earlier neighbours, so what is
     left of its equation is the pull of the later ones: that goes to the next grid.
     """
     n, m, p = residual.shape
-    n_grids = len(first) - 1
-    b = np.zeros((first[n_grids], m, p))
-    b[:n] = residual
-    w = np.empty_like(b)
-    dots = np.empty(p)
-    flat_b, flat_w = b.reshape(len(b), m * p), w.reshape(len(b), m * p)
+    q, n_grids = m * p, len(first) - 1
+    stride = 0 if len(dense) == first[n_grids] else first[n_grids]
+    b, w, Q, S = all_b.ravel(), all_w.ravel(), factor.ravel(), scale.ravel()
+    given, found = residual.ravel(), out.ravel()
+    for c in range(n * q):
+        b[c] = given[c]
+    for c in range(n * q, len(b)):
+        b[c] = 0.0
     for grid in range(n_grids):
         for i in range(first[grid], first[grid + 1]):
-            _relax(neighbors, weights, indptr[i], middle[i], flat_b, flat_w, i)
-            solve_block(factor, start, scale, dense, i, w, dots)
+            _pull(neighbors, weights, indptr[i], middle[i], b, i * q, w, w, i * q, q)
+            for t in range(m):
+                k = i + t * stride
+                _solve_block(Q, start, S, dense, k, rows, dots, zero, w, i * q + t * p, p)
         if grid + 1 < n_grids:
             for i in range(first[grid], first[grid + 1]):
-                a = parent[i]
-                for e in range(middle[i], indptr[i + 1]):
-                    j, weight = neighbors[e], weights[e]
-                    for c in range(m * p):
-                        flat_b[a, c] += weight * flat_w[j, c]
+                a = parent[i] * q
+                _pull(neighbors, weights, middle[i], indptr[i + 1], b, a, w, b, a, q)
     for grid in range(n_grids - 2, -1, -1):
         for i in range(first[grid], first[grid + 1]):
-            a = parent[i]
-            for c in range(m * p):
-                flat_w[i, c] += flat_w[a, c]
+            for c in range(0, q, LANES):
+                add_scaled(w, i * q + c, w, parent[i] * q + c, 1.0)
         for i in range(first[grid + 1] - 1, first[grid] - 1, -1):
-            _relax(neighbors, weights, indptr[i], indptr[i + 1], flat_b, flat_w, i)
-            solve_block(factor, start, scale, dense, i, w, dots)
-    return w[:n]
+            _pull(neighbors, weights, indptr[i], indptr[i + 1], b, i * q, w, w, i * q, q)
+            for t in range(m):
+                k = i + t * stride
+                _solve_block(Q, start, S, dense, k, rows, dots, zero, w, i * q + t * p, p)
+    for c in range(n * q):
+        found[c] = w[c]
 
 
-@njit(cache=True, fastmath=_FAST)
-def _relax(neighbors, weights, begin, end, b, w, i):
-    """The right-hand side of node i's equation, given some of its neighbours, in w[i]."""
-    for c in range(w.shape[1]):
-        w[i, c] = b[i, c]
-    for e in range(begin, end):
-        j, weight = neighbors[e], weights[e]
-        for c in range(w.shape[1]):
-            w[i, c] += weight * w[j, c]
+@njit(cache=True, fastmath=_FAST, inline="always")
+def _pull(neighbors, weights, begin, end, base, start, w, out, at, q):
+    """out[at : at + q] = base[start : start + q] + Σ weight w_neighbour over places of edges."""
+    for c in range(0, q, LANES):
+        add_rows(out, at + c, base, start + c, w, c, q, neighbors, weights, begin, end)
 
 
-@njit(cache=True)
-def _adjacency(heads, tails, weights, n):
-    """Neighbours of every node, earlier ones first, and the nodes' degrees."""
-    before = np.zeros(n, dtype=np.int64)
-    after = np.zeros(n, dtype=np.int64)
-    degrees = np.zeros(n)
-    for e in range(len(heads)):
-        j, k = min(heads[e], tails[e]), max(heads[e], tails[e])
-        after[j] += 1
-        before[k] += 1
-        degrees[j] += weights[e]
-        degrees[k] += weights[e]
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    middle = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        middle[i] = indptr[i] + before[i]
-        indptr[i + 1] = middle[i] + after[i]
-        before[i], after[i] = indptr[i], middle[i]
-    neighbors = np.empty(2 * len(heads), dtype=np.int64)
-    values = np.empty(2 * len(heads))
-    for e in range(len(heads)):
-        j, k = min(heads[e], tails[e]), max(heads[e], tails[e])
-        neighbors[after[j]], values[after[j]] = k, weights[e]
-        neighbors[before[k]], values[before[k]] = j, weights[e]
-        after[j] += 1
-        before[k] += 1
-    return (indptr, middle, neighbors, values), degrees
-
-
-@njit(cache=True)
-def _aggregate(indptr, neighbors, weights):
-    """Join every node to its strongest neighbour: numbers of the aggregates, and their count.
-
-    From node to strongest neighbour the edges get stronger (equal ones are ordered by their
-    ends), so each walk ends at two nodes that are each other's strongest.
-    """
-    n = len(indptr) - 1
-    strongest = np.full(n, -1)
-    for i in range(n):
-        best = -1.0
-        for e in range(indptr[i], indptr[i + 1]):
-            j, k = neighbors[e], strongest[i]
-            tie = weights[e] == best and (min(i, j), max(i, j)) < (min(i, k), max(i, k))
-            if weights[e] > best or tie:
-                best = weights[e]
-                strongest[i] = j
-    aggregates = np.full(n, -1)
-    count = 0
-    for i in range(n):
-        j = i
-        while aggregates[j] < 0 and strongest[j] >= 0 and strongest[strongest[j]] != j:
-            j = strongest[j]
-        if aggregates[j] < 0:
-            aggregates[j] = count
-            if strongest[j] >= 0:
-                aggregates[strongest[j]] = count
-            count += 1
-        label = aggregates[j]
-        j = i
-        while aggregates[j] < 0:
-            aggregates[j] = label
-            j = strongest[j]
-    return aggregates, count
-
-
-@njit(cache=True)
-def _members(aggregates, count):
-    """Nodes sorted by aggregate: aggregate a has members[bounds[a] : bounds[a + 1]]."""
-    bounds = np.zeros(count + 1, dtype=np.int64)
-    for a in aggregates:
-        bounds[a + 1] += 1
-    bounds = np.cumsum(bounds)
-    fill = bounds[:-1].copy()
-    members = np.empty(len(aggregates), dtype=np.int64)
-    for i in range(len(aggregates)):
-        members[fill[aggregates[i]]] = i
-        fill[aggregates[i]] += 1
-    return members, bounds
-
-
-@njit(cache=True)
-def _collapse_edges(indptr, neighbors, weights, aggregates, members, bounds):
-    """Edges between aggregates, parallel ones summed and inner ones dropped."""
-    heads = np.empty(len(neighbors) // 2, dtype=np.int64)
-    tails = np.empty_like(heads)
-    sums = np.zeros(len(heads))
-    place = np.full(len(bounds) - 1, -1)  # of the edge from the current aggregate
-    count = 0
-    for a in range(len(bounds) - 1):
-        begin = count
-        for i in members[bounds[a] : bounds[a + 1]]:
-            for e in range(indptr[i], indptr[i + 1]):
-                other = aggregates[neighbors[e]]
-                if other <= a:
-                    continue
-                if place[other] < begin:
-                    place[other] = count
-                    heads[count], tails[count] = a, other
-                    count += 1
-                sums[place[other]] += weights[e]
-    return heads[:count], tails[:count], sums[:count]
-
-
-@njit(cache=True)
-def _join_blocks(rows, start, diagonal, members, bounds):
-    """The rows of each aggregate are those of its nodes, its diagonal is their sum."""
-    joined = np.empty_like(rows)
-    joined_start = np.zeros(len(bounds), dtype=np.int64)
-    sums = np.zeros((len(bounds) - 1, rows.shape[1]))
-    count = 0
-    for a in range(len(bounds) - 1):
-        for i in members[bounds[a] : bounds[a + 1]]:
-            for k in range(start[i], start[i + 1]):
-                joined[count] = rows[k]
-                count += 1
-            sums[a] += diagonal[i]
-        joined_start[a + 1] = count
-    return joined, joined_start, sums
+@njit(cache=True, fastmath=_FAST, inline="always")
+def _solve_block(factor, start, scale, dense, i, rows, dots, zero, w, at, p):
+    """Apply inverse block i to w[at : at + p] in place; arrays are flat."""
+    begin, end = start[i], start[i + 1]
+    if dense[i]:
+        for k in range(begin, end):
+            dots[k] = dot(factor, k * p, w, at, p // LANES)
+        for c in range(0, p, LANES):
+            add_rows(w, at + c, zero, c, factor, c, p, rows, dots, begin, end)
+    else:
+        for c in range(0, p, LANES):
+            multiply(w, at + c, scale, i * p + c)
+        for k in range(begin, end):
+            dots[k] = -dot(factor, k * p, w, at, p // LANES)
+        for c in range(0, p, LANES):
+            add_rows(w, at + c, w, at + c, factor, c, p, rows, dots, begin, end)
+            multiply(w, at + c, scale, i * p + c)

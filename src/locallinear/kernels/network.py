@@ -1,4 +1,4 @@
-"""The network lasso and the localized lasso: problem, objective, solver.
+"""The network lasso and the localized lasso: the solver.
 
 min over W of Σᵢ ||yᵢ - W_g(i)ᵀ xᵢ||² + Σ_e λ_e ||W_j - W_k||_F + Σ_g b_g Σ_t ||w_gt||₁²
 
@@ -18,52 +18,24 @@ Importing this module imports numba; import it where it is used. Models are arra
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from locallinear.kernels.blocks import apply_blocks, pseudo_inverses
+from locallinear.kernels.blocks import apply_blocks
 from locallinear.kernels.edges import add_samples, differences, norms, predict_samples
+from locallinear.kernels.network_contract import contract
 from locallinear.kernels.network_dual import lower_bound, make_routes
 from locallinear.kernels.network_newton import newton_step, smoothed_objective, smoothing_widths
+from locallinear.kernels.network_problem import objective
 
 _SHRINK = 0.1  # each step's smoothing aims at this part of the current gap
+_AIM = 0.9  # part of the tolerance for the smoothed problem; fusing gets the rest
+# Smoothing of λε an edge costs at most 0.3 λε at its optimum, so twice the aim in all is enough.
+_WIDEST = 2.0
+_SHARPEN = 16.0  # the smoothing shrinks by this before edges are told apart
 _FUSED = 5.0  # an edge fuses when its difference is below this many smoothing widths
-_ROUNDS = 6  # attempts to fuse, each with smoothing and threshold eight times smaller
+_ROUNDS = 6  # attempts to fuse, each with gap and threshold eight times smaller
 _PATIENCE = 15  # steps within which the gap must shrink
 _POLISH = 10  # steps after a contraction; the right one starts next to its optimum
 _HOPE = 0.1  # part of the way to the allowed objective that such a step must make
-
-
-class Problem(NamedTuple):
-    """Samples sorted by node, edges, and the penalties.
-
-    X (N, p), y (N, m), node (N,): sample i belongs to node[i]; start (n + 1,): node g owns the
-    samples start[g]:start[g + 1]. heads, tails, limits (E,): edges and their λ_e. exclusive
-    (n,): b_g. penalised (p,): features in the exclusive norm. free (n, m, p) or None: False
-    where a coefficient is held at zero.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    node: np.ndarray
-    start: np.ndarray
-    heads: np.ndarray
-    tails: np.ndarray
-    limits: np.ndarray
-    exclusive: np.ndarray
-    penalised: np.ndarray
-    free: np.ndarray | None = None
-
-    @property
-    def shape(self):
-        """Shape (n, m, p) of the models."""
-        return len(self.start) - 1, self.y.shape[1], self.X.shape[1]
-
-    @property
-    def n_terms(self):
-        """Number of smoothed norms, at least 1."""
-        n_coefficients = np.prod(self.shape) if self.exclusive.any() else 0
-        return max(len(self.limits) + n_coefficients, 1)
 
 
 class Solution(NamedTuple):
@@ -89,23 +61,9 @@ class _State(NamedTuple):
     mu: float
     n_iter: int
 
-
-def make_problem(X, y, node, edges, limits, exclusive, penalised):
-    """Sort the samples by node. Every node has a sample; `exclusive` (n,) is b_g."""
-    order = np.argsort(node, kind="stable")
-    counts = np.bincount(node, minlength=len(exclusive))
-    X, y = np.ascontiguousarray(X[order]), np.ascontiguousarray(y[order])
-    start = np.concatenate([[0], np.cumsum(counts)])
-    heads, tails = edges
-    return Problem(X, y, node[order], start, heads, tails, limits, exclusive, penalised)
-
-
-def objective(problem, W):
-    """The value that is minimised."""
-    residual = problem.y - predict_samples(problem.X, problem.node, W)
-    edges = problem.limits @ norms(differences(W, problem.heads, problem.tails))
-    sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
-    return np.vdot(residual, residual) + edges + problem.exclusive @ (sums**2).sum(axis=1)
+    @property
+    def gap(self):
+        return self.objective - self.bound
 
 
 def solve(problem, tol, max_iter, floor=0.0, W=None):
@@ -136,13 +94,14 @@ def solve(problem, tol, max_iter, floor=0.0, W=None):
     stalled = False
     for shrunk in 8.0 ** -np.arange(_ROUNDS):
         if not stalled:
-            aim = tol / 2 * shrunk, floor
-            state = _descend(problem, routes, state, scale, aim, max_iter)
-            stalled = state.objective - state.bound > aim[0] * max(state.objective, floor)
+            aim = _AIM * tol * shrunk
+            state = _descend(problem, routes, state, scale, (aim, floor), max_iter)
+            stalled = state.gap > aim * max(state.objective, floor)
         allowed = state.bound + tol * max(state.objective, floor)
-        W, labels, value, n_iter = _fuse(
-            problem, state, _FUSED * shrunk, scale, (tol / 2, floor), max_iter, allowed
-        )
+        sharp = state._replace(mu=state.mu / _SHARPEN)
+        if state.n_iter < max_iter:
+            sharp = _newton(problem, sharp, scale, np.sqrt(tol) / 10)[0]
+        W, labels, value, n_iter = _fuse(problem, sharp, _FUSED * shrunk, scale, max_iter, allowed)
         state = state._replace(n_iter=n_iter)
         gap = max(value - state.bound, 0.0)
         converged = gap <= tol * max(value, floor)
@@ -178,34 +137,50 @@ def _mean_spread(problem, W):
     return problem.limits @ spread / max(problem.limits.sum(), np.finfo(float).tiny)
 
 
-def _descend(problem, routes, state, scale, target, max_iter, allowed=np.inf):
-    """Newton steps with shrinking smoothing until the gap is within the target.
-
-    Stops as well when the optimum is proved to be above `allowed`, or when a step makes so
-    little of the way there that it looks so.
-    """
+def _descend(problem, routes, state, scale, target, max_iter):
+    """Newton steps with shrinking smoothing until the gap is within the target."""
     tol, floor = target
-    W, U, signs, value, bound, mu, n_iter = state
-    smallest, since = value - bound, n_iter
-    while n_iter < max_iter and value - bound > tol * max(value, floor):
-        widths = smoothing_widths(problem, W, mu, scale)
-        # The bound's error is quadratic in that of the linear system.
-        step = newton_step(problem, W, U, signs, widths, rtol=min(np.sqrt(tol), 1e-2))
-        bound = max(bound, lower_bound(problem, routes, step.flows, step.duals))
-        W, moved = _line_search(problem, W, step, widths)
-        n_iter += 1
-        if value - bound < 0.9 * smallest:
-            smallest, since = value - bound, n_iter
-        if not moved or n_iter - since > _PATIENCE or bound > allowed:
+    smallest, since = state.gap, state.n_iter
+    while state.n_iter < max_iter and state.gap > tol * max(state.objective, floor):
+        # Far from the optimum a rough step does; the bound feels every edge's error.
+        rough = state.gap / max(state.objective, floor) / 10
+        rtol = min(max(rough, np.sqrt(tol) / 100), 1e-2)
+        state, step, moved = _newton(problem, state, scale, rtol)
+        bound = max(state.bound, lower_bound(problem, routes, step.flows, step.duals))
+        state = state._replace(bound=bound)
+        if state.gap < 0.9 * smallest:
+            smallest, since = state.gap, state.n_iter
+        if not moved or state.n_iter - since > _PATIENCE:
             break
+        wanted = max(_SHRINK * state.gap, _WIDEST * tol * max(state.objective, floor))
+        state = state._replace(mu=min(state.mu, wanted / problem.n_terms))
+    return state
+
+
+def _settle(problem, state, scale, max_iter, allowed):
+    """Newton steps on a contracted problem until its objective is allowed.
+
+    Stops as well when a step makes so little of the way there that it looks hopeless.
+    """
+    last = min(max_iter, state.n_iter + _POLISH)
+    while state.n_iter < last and state.objective > allowed:
+        before = state.objective
+        state, _, moved = _newton(problem, state, scale, rtol=1e-3)
+        if not moved or before - state.objective < _HOPE * (state.objective - allowed):
+            break
+    return state
+
+
+def _newton(problem, state, scale, rtol):
+    """One step with the state's smoothing: the next state, the step, and whether it moved."""
+    widths = smoothing_widths(problem, state.W, state.mu, scale)
+    step = newton_step(problem, state.W, state.U, state.signs, widths, rtol)
+    W, moved = _line_search(problem, state.W, step, widths)
+    state = state._replace(n_iter=state.n_iter + 1)
+    if moved:
         U = step.flows / np.maximum(1, norms(step.flows) / problem.limits)[:, None, None]
-        signs = step.signs
-        before, value = value, objective(problem, W)
-        if before - value < _HOPE * (value - allowed):
-            break
-        wanted = max(_SHRINK * (value - bound), 0.3 * tol * max(value, floor))
-        mu = min(mu, wanted / problem.n_terms)
-    return _State(W, U, signs, value, bound, mu, n_iter)
+        state = state._replace(W=W, U=U, signs=step.signs, objective=objective(problem, W))
+    return state, step, moved
 
 
 def _line_search(problem, W, step, widths):
@@ -221,7 +196,7 @@ def _line_search(problem, W, step, widths):
     return W, False
 
 
-def _fuse(problem, state, threshold, scale, target, max_iter, allowed):
+def _fuse(problem, state, threshold, scale, max_iter, allowed):
     """Contract edges below `threshold` smoothing widths and solve what is left, until none is.
 
     Coefficients below that many widths of the exclusive norm's smoothing become zero.
@@ -237,65 +212,6 @@ def _fuse(problem, state, threshold, scale, target, max_iter, allowed):
         hopeless = len(labels) > problem.shape[0] and state.objective > allowed
         if hopeless or not (closed.any() or zero.any()):
             return state.W[labels], labels, state.objective, state.n_iter
-        problem, state, groups = _contract(problem, state, closed, zero)
+        problem, state, groups = contract(problem, state, closed, zero)
         labels = groups[labels]
-        routes = make_routes(problem)
-        last = min(max_iter, state.n_iter + _POLISH)
-        state = _descend(problem, routes, state, scale, target, last, allowed)
-
-
-def _contract(problem, state, closed, zero):
-    """The problem in which closed edges' ends are one node and zero coefficients are held."""
-    n = problem.shape[0]
-    heads, tails = problem.heads[closed], problem.tails[closed]
-    links = coo_array((np.ones(len(heads)), (heads, tails)), shape=(n, n))
-    n_groups, groups = connected_components(links, directed=False)
-    groups = groups.astype(np.intp)  # pairs of 32-bit numbers would overflow below
-    counts = np.bincount(groups)
-    free = ~zero if problem.free is None else problem.free & ~zero
-    # A coefficient is held at zero in a group only if it is in all of its nodes.
-    free = _sum_by(groups, free.astype(float), n_groups) > 0
-    heads, tails = groups[problem.heads], groups[problem.tails]
-    outer = np.flatnonzero(heads != tails)
-    swapped = np.where(heads > tails, -1.0, 1.0)[outer]
-    low, high = np.minimum(heads, tails)[outer], np.maximum(heads, tails)[outer]
-    pairs, where = np.unique(low * n_groups + high, return_inverse=True)
-    U = _sum_by(where, state.U[outer] * swapped[:, None, None], len(pairs))
-    contracted = make_problem(
-        problem.X,
-        problem.y,
-        groups[problem.node],
-        (pairs // n_groups, pairs % n_groups),
-        np.bincount(where, problem.limits[outer], len(pairs)),
-        np.bincount(groups, problem.exclusive),
-        problem.penalised,
-    )._replace(free=free if problem.exclusive.any() else None)
-    W = _joint_models(problem, state.W, groups, contracted)
-    value = objective(contracted, W)
-    signs = _sum_by(groups, state.signs, n_groups) / counts[:, None, None]
-    # The bound stays: contraction only takes choices away.
-    return contracted, state._replace(W=W, U=U, signs=signs, objective=value), groups
-
-
-def _joint_models(problem, W, groups, contracted):
-    """The models nearest to the groups' means that keep the samples' predictions.
-
-    A mean alone would not do: with large features its predictions are far off although it is
-    within the smoothing of every member.
-    """
-    order = np.argsort(groups[problem.node], kind="stable")
-    wanted = predict_samples(problem.X, problem.node, W)[order]
-    means = _sum_by(groups, W, contracted.shape[0]) / np.bincount(groups)[:, None, None]
-    blocks = pseudo_inverses(contracted.X, contracted.start)
-    for _ in range(3):  # refinement: the blocks square the condition of the samples
-        correction = np.zeros_like(means)
-        error = wanted - predict_samples(contracted.X, contracted.node, means)
-        add_samples(contracted.X, contracted.node, error, correction)
-        means += apply_blocks(blocks, correction)
-    return means if contracted.free is None else np.where(contracted.free, means, 0)
-
-
-def _sum_by(index, values, length):
-    out = np.zeros((length, *values.shape[1:]))
-    np.add.at(out, index, values)
-    return out
+        state = _settle(problem, state, scale, max_iter, allowed)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from locallinear.kernels.blocks import Blocks, apply_blocks, pseudo_inverses
-from locallinear.kernels.edges import add_samples, divergence, norms, predict_samples
+from locallinear.kernels.blocks import PseudoInverses, apply_blocks, pseudo_inverses
+from locallinear.kernels.edges import add_samples, divergence, predict_samples
 
 
 class Routes(NamedTuple):
@@ -28,8 +28,8 @@ class Routes(NamedTuple):
     parent_edge: np.ndarray
     component: np.ndarray
     n_components: int
-    blocks: Blocks
-    node_blocks: Blocks
+    blocks: PseudoInverses
+    node_blocks: PseudoInverses
 
 
 def make_routes(problem):
@@ -58,8 +58,7 @@ def lower_bound(problem, routes, flows, duals):
     gain = np.bincount(component[node], (duals * problem.y).sum(axis=1), routes.n_components)
     loss = np.bincount(component[node], (duals**2).sum(axis=1) / 4, routes.n_components)
     loss += np.bincount(component, cost, routes.n_components)
-    excess = np.ones(routes.n_components)
-    np.maximum.at(excess, component[problem.heads], norms(flows) / problem.limits)
+    excess = _excess(flows, problem.limits, problem.heads, component, routes.n_components)
     best = np.divide(gain, 2 * loss, out=np.zeros_like(gain), where=loss > 0)
     shrink = np.clip(best, 0, 1 / excess)
     return (shrink * gain - shrink**2 * loss).sum()
@@ -100,6 +99,20 @@ def _repair_with_norm(problem, flows, duals):
     held = problem.penalised if problem.free is None else problem.free & problem.penalised
     largest = np.where(held, np.abs(missing), 0).max(axis=2, initial=0)
     return flows, duals, (largest**2).sum(axis=1) / (4 * problem.exclusive)
+
+
+@njit(cache=True)
+def _excess(flows, limits, heads, component, n_components):
+    """How far the flows of each component are above their limits at most, at least 1."""
+    excess = np.ones(n_components)
+    for e in range(len(flows)):
+        square = 0.0
+        for t in range(flows.shape[1]):
+            for c in range(flows.shape[2]):
+                square += flows[e, t, c] ** 2
+        own = component[heads[e]]
+        excess[own] = max(excess[own], np.sqrt(square) / limits[e])
+    return excess
 
 
 @njit(cache=True)

@@ -11,19 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from locallinear.kernels.edges import (
-    add_product,
+    add_curved,
     add_samples,
-    advance,
-    curve,
-    differences,
     divergence,
-    norms,
+    linearise,
+    misfit,
     predict_samples,
-    turn,
+    tie_cost,
 )
-from locallinear.kernels.multigrid import build_hierarchy, v_cycle
-
-_CG_STEPS = 500
+from locallinear.kernels.network_system import System, solve_system
+from locallinear.kernels.quads import padded
 
 
 class Step(NamedTuple):
@@ -45,6 +42,8 @@ def smoothing_widths(problem, W, mu, scale):
     Each smoothed norm adds at most mu to the gap: λ ε <= mu, and 2 b ||w||₁ δ <= mu.
     """
     edges = np.minimum(mu / problem.limits, scale)
+    if not problem.exclusive.any():
+        return edges, np.zeros(W.shape[:2])
     sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
     b = problem.exclusive[:, None]
     slope = 2 * b * sums + np.sqrt(2 * b * mu)
@@ -54,9 +53,8 @@ def smoothing_widths(problem, W, mu, scale):
 def smoothed_objective(problem, W, widths):
     """The objective with every norm ||.|| replaced by √(||.||² + width²)."""
     eps, delta = widths
-    residual = problem.y - predict_samples(problem.X, problem.node, W)
-    D = norms(differences(W, problem.heads, problem.tails))
-    value = np.vdot(residual, residual) + problem.limits @ np.sqrt(D**2 + eps**2)
+    value = misfit(problem.X, problem.y, problem.node, W)
+    value += tie_cost(W, problem.heads, problem.tails, problem.limits, eps)
     if problem.exclusive.any():
         sizes = np.sqrt(W[:, :, problem.penalised] ** 2 + delta[:, :, None] ** 2)
         value += problem.exclusive @ (sizes.sum(axis=2) ** 2).sum(axis=1)
@@ -69,32 +67,29 @@ def newton_step(problem, W, U, signs, widths, rtol):
     rtol bounds the linear system's residual, relative and in the preconditioner's norm.
     """
     X, node = problem.X, problem.node
-    heads, tails, limits = problem.heads, problem.tails, problem.limits
-    D = differences(W, heads, tails)
-    eta = np.sqrt(norms(D) ** 2 + widths[0] ** 2)
-    weights = limits / eta
-    A, B = U / limits[:, None, None], D / eta[:, None, None]
+    heads, tails, p = problem.heads, problem.tails, X.shape[1]
     penalty = _exclusive_curvature(problem, W, signs, widths[1])
-
-    gradient = divergence(weights[:, None, None] * D, heads, tails, len(W))
+    flows, weights, lost, A, B = linearise(W, U, heads, tails, problem.limits, widths[0], padded(p))
+    gradient = divergence(flows, heads, tails, len(W))
     add_samples(X, node, 2 * (predict_samples(X, node, W) - problem.y), gradient)
     gradient += penalty.gradient
-
-    def product(V):
-        out = np.zeros_like(V)
-        if problem.exclusive.any():
-            along = (penalty.slopes * V).sum(axis=2, keepdims=True)
-            out += penalty.diagonal * V + penalty.slopes * along
-        add_product(V, X, node, heads, tails, weights, A, B, out)
-        return out
-
-    # The cycle knows scalar edge weights only: the mean curvature over all directions.
-    lost = (A * B).sum(axis=(1, 2)) / np.prod(problem.shape[1:])
-    precondition = _preconditioner(problem, weights * np.maximum(1 - lost, 1e-12), penalty)
-    direction = _conjugate_gradients(product, precondition, -gradient, problem.free, rtol)
-
-    flows = weights[:, None, None] * D
-    flows += curve(differences(direction, heads, tails), weights, A, B)
+    system = System(
+        _widened(X),
+        node,
+        problem.start,
+        heads,
+        tails,
+        weights,
+        lost,
+        A,
+        B,
+        _widened(penalty.diagonal),
+        _widened(penalty.slopes),
+        _widened(np.zeros((0, *W.shape[1:])) if problem.free is None else problem.free),
+        _widened(-gradient),
+    )
+    direction = np.ascontiguousarray(solve_system(system, rtol)[:, :, :p])
+    add_curved(direction, heads, tails, weights, A, B, flows)
     return Step(
         direction,
         np.vdot(gradient, direction),
@@ -102,6 +97,14 @@ def newton_step(problem, W, U, signs, widths, rtol):
         2 * (problem.y - predict_samples(X, node, W + direction)),
         _next_signs(problem, W, direction, penalty, widths[1]),
     )
+
+
+def _widened(values):
+    """Zeros after the last column, so that rows are whole fours."""
+    p = values.shape[-1]
+    wide = np.zeros((*values.shape[:-1], padded(p)))
+    wide[..., :p] = values
+    return wide
 
 
 class _Penalty(NamedTuple):
@@ -114,8 +117,8 @@ class _Penalty(NamedTuple):
 
 def _exclusive_curvature(problem, W, signs, delta):
     if not problem.exclusive.any():
-        zero = np.zeros((1, 1, 1))
-        return _Penalty(zero, zero, zero)
+        nothing = np.zeros((0, *W.shape[1:]))
+        return _Penalty(np.zeros((1, 1, 1)), nothing, nothing)
     b = problem.exclusive[:, None, None]
     sizes = np.sqrt(W**2 + delta[:, :, None] ** 2)
     s = np.where(problem.penalised, W / sizes, 0)
@@ -132,54 +135,3 @@ def _next_signs(problem, W, direction, penalty, delta):
     gradient = penalty.gradient + penalty.diagonal * direction + penalty.slopes * along
     sizes = np.sqrt((W + direction)[:, :, problem.penalised] ** 2 + delta[:, :, None] ** 2)
     return np.clip(gradient / (2 * b * sizes.sum(axis=2, keepdims=True)), -1, 1)
-
-
-def _preconditioner(problem, weights, penalty):
-    """One multigrid cycle; for the localized lasso one a target, whose blocks differ."""
-    n, m, p = problem.shape
-    rows = np.sqrt(2) * problem.X
-    if not problem.exclusive.any():
-        grids = build_hierarchy(
-            problem.heads, problem.tails, weights, rows, problem.start, np.zeros((n, p))
-        )
-        return lambda residual: v_cycle(grids, residual)
-    owner = np.concatenate([problem.node, np.arange(n)])
-    order = np.argsort(owner, kind="stable")
-    start = problem.start + np.arange(n + 1)
-    hierarchies = [
-        build_hierarchy(
-            problem.heads,
-            problem.tails,
-            weights,
-            np.concatenate([rows, penalty.slopes[:, t]])[order],
-            start,
-            np.ascontiguousarray(penalty.diagonal[:, t]),
-        )
-        for t in range(m)
-    ]
-    return lambda residual: np.concatenate(
-        [
-            v_cycle(grids, np.ascontiguousarray(residual[:, t : t + 1]))
-            for t, grids in enumerate(hierarchies)
-        ],
-        axis=1,
-    )
-
-
-def _conjugate_gradients(product, precondition, b, free, rtol):
-    """Solve product(x) = b over the free coefficients."""
-
-    def restrict(values):
-        return values if free is None else np.where(free, values, 0)
-
-    x = np.zeros_like(b)
-    residual = restrict(b)
-    z = restrict(precondition(residual))
-    direction = z.copy()
-    size = first = np.vdot(residual, z)
-    for _ in range(_CG_STEPS):
-        if not size > rtol**2 * first:
-            break
-        advance(x, residual, direction, restrict(product(direction)), size)
-        size = turn(direction, restrict(precondition(residual)), residual, size)
-    return x
