@@ -6,20 +6,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from archives import forge, members
-from houses import houses
-from locallinear import FALLClassifier, FALLRegressor, TableModel, load
+from houses import fitted, houses
+from locallinear import load
 from locallinear._encoding import MAX_CATEGORIES, fit_encoding
 from locallinear._tables import TableError, as_table
 from locallinear.io import ModelFileError
-
-
-def fitted(targets=("price",), **options):
-    ignore = tuple({"price", "rent", "kind"} - set(targets))
-    encoding, table, _ = fit_encoding(as_table(houses()), targets, ignore=ignore)
-    kind = FALLClassifier if encoding.classify else FALLRegressor
-    estimator = kind(10, random_state=0, **options)
-    return TableModel(encoding, estimator.fit(encoding.inputs(table), encoding.outputs(table)))
-
 
 TARGETS = [("price",), ("price", "rent"), ("kind",)]
 

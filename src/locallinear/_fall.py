@@ -377,6 +377,7 @@ class FALL(BaseEstimator):
 
     def _explain(self, X, shape) -> LocalExplanation:
         """Models instead of predictions; `shape` cuts predictions (q, m) to what users get."""
+        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         X = self._check_queries(X)
         Z = self._space.transform(X)
         shares, near = self._shares(Z)
@@ -412,6 +413,7 @@ class FALL(BaseEstimator):
             feature_names=self._feature_names(),
             target_names=list(self._target_names),
             X=X,
+            index=index,
             model=self,
         )
 

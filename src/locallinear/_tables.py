@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._extras import extra
+
 if TYPE_CHECKING:
     import pandas
 
@@ -125,8 +127,7 @@ def check_names(path, names: list[str]) -> None:
 
 def from_frame(frame, name: str, text: Collection[str], missing: Collection[str] = ()) -> Table:
     """A Table of a DataFrame of any types."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     frame = frame.reset_index(drop=True)
     names = [str(column) for column in frame.columns]
     check_names(name, names)
@@ -154,8 +155,7 @@ def _word(cell: Any) -> str:
 
 def typed(table: str, name: str, cells: list[str | None], decimal: str, text: bool):
     """Numbers where all cells are, text otherwise; a column without any value is of numbers."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     column = pandas.Series(cells, dtype=object)
     if text:
         return column
@@ -177,8 +177,7 @@ def _finite(table: str, name: str, numbers: NDArray[np.float64]) -> NDArray[np.f
 
 def to_numbers(cells: Any, decimal: str) -> NDArray[np.float64]:
     """Cells as numbers, NaN for those that are none."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     cells = pandas.Series(cells, dtype=object)
     if decimal == ",":
         cells = cells.str.replace(",", ".", regex=False) if cells.notna().any() else cells

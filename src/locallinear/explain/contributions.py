@@ -7,10 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._explanation import LocalExplanation
-from ._model import center, check_row, check_target, fall_of, stored_samples, take_rows
-from ._text import largest, number, plain
+from .._extras import extra
+from ._model import check_row, check_target, take_rows
+from ._subject import MISSING, subject_of
+from ._text import largest, number, plain, signed
 
 Array = NDArray[np.float64]
+
+# Contributions that are smaller than this part of the prediction are what rounding leaves.
+NOISE = 1e-9
+
+CONSTANT = "No feature counts here: all neighbours\nfollow the same constant."
 
 UP, DOWN, TOTAL, NEAR = "#c2410c", "#1d4ed8", "#475569", "#0f766e"
 
@@ -25,10 +32,10 @@ class ContributionDisplay:
         What each feature adds; with `intercept` they add up to `prediction`.
     intercept, prediction : float
     coef : array (d,)
-    values : array (d,) or None
-        The feature values of the row.
-    center : array (d,) or None
-        What the coefficients multiply at the average sample.
+    values : list (d,) or None
+        The row's values: numbers, texts, and None where one is missing.
+    at_average : array (d,) or None
+        What each feature would add to the same model at the average sample.
     neighbors, neighbor_weights, neighbor_labels : arrays (K,)
         The samples behind the prediction, nearest first, and their regimes.
     neighbor_targets : array (K,) or None
@@ -58,8 +65,8 @@ class ContributionDisplay:
     neighbor_labels: NDArray[np.intp]
     feature_names: list[str]
     target_name: str
-    values: Array | None = None
-    center: Array | None = None
+    values: list | None = None
+    at_average: Array | None = None
     neighbor_targets: Array | None = None
     ax_: Any = field(default=None, init=False, repr=False)
 
@@ -69,22 +76,25 @@ class ContributionDisplay:
         q = len(explanation.contributions)
         row = check_row(row, q)
         target = check_target(target, explanation.target_names)
-        neighbors, model = explanation.neighbors[row], explanation.model
-        known = model is not None and hasattr(model, "_samples")
-        return cls(
+        shown = cls(
             contributions=explanation.contributions[row, :, target],
             intercept=float(explanation.intercept[row, target]),
             prediction=float(explanation.prediction.reshape(q, -1)[row, target]),
             coef=explanation.coef[row, :, target],
-            neighbors=neighbors,
+            neighbors=explanation.neighbors[row],
             neighbor_weights=explanation.neighbor_weights[row],
             neighbor_labels=explanation.neighbor_labels[row],
             feature_names=[str(name) for name in explanation.feature_names],
             target_name=explanation.target_names[target],
-            values=None if explanation.X is None else explanation.X[row],
-            center=center(model) if known else None,
-            neighbor_targets=stored_samples(model)[1][neighbors, target] if known else None,
         )
+        if explanation.model is not None and explanation.X is not None:
+            subject = subject_of(explanation.model)
+            here = slice(row, row + 1)
+            coef = subject.feature_coef(explanation, here)
+            shown.values = subject.values(explanation.X[here])[0]
+            shown.at_average = subject.at_average(coef)[0, :, target]
+            shown.neighbor_targets = subject.samples[1][shown.neighbors, target]
+        return shown
 
     @classmethod
     def from_estimator(cls, estimator, X, *, row: int = 0, target: int = 0):
@@ -92,13 +102,13 @@ class ContributionDisplay:
 
         Parameters
         ----------
-        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
         X : array-like (q, d)
         row, target : int
             Which row, and which target or class.
         """
         here = take_rows(X, np.array([check_row(row, len(X))]))
-        return cls.from_explanation(fall_of(estimator).explain(here), target=target)
+        return cls.from_explanation(subject_of(estimator).explain(here), target=target)
 
     def plot(self, ax=None, *, max_features: int = 10, max_neighbors: int = 8, reference="mean"):
         """Draw the contributions, and the neighbours on the right.
@@ -121,8 +131,7 @@ class ContributionDisplay:
         if reference not in ("mean", "zero"):
             raise ValueError(f"reference must be 'mean' or 'zero', but is {reference!r}")
         if ax is None:
-            from matplotlib import pyplot
-
+            pyplot = extra("matplotlib.pyplot", "plot", "Pictures")
             n_bars = min(max_features, len(self.contributions)) + 3
             _, ax = pyplot.subplots(figsize=(9.5, 1.2 + 0.36 * n_bars), layout="tight")
         self.ax_, self.figure_ = ax, ax.figure
@@ -136,9 +145,8 @@ class ContributionDisplay:
         Each step starts where the one before ends, and the last line is the prediction.
         """
         start, parts, first = self.intercept, self.contributions, "intercept"
-        if reference == "mean" and self.center is not None:
-            at_center = self.coef * self.center
-            start, parts = start + at_center.sum(), parts - at_center
+        if reference == "mean" and self.at_average is not None:
+            start, parts = start + self.at_average.sum(), parts - self.at_average
             first = "at the average sample"
         named, rest = largest(parts, max_features)
         steps = [(self._label(j), float(parts[j])) for j in named]
@@ -152,7 +160,18 @@ class ContributionDisplay:
 
     def _label(self, j: int) -> str:
         name = plain(self.feature_names[j])
-        return name if self.values is None else f"{name} = {number(self.values[j])}"
+        if self.values is None:
+            return name
+        value = self.values[j]
+        if value is None:
+            return f"{name} {MISSING}"
+        return f"{name} = {plain(value, 20) if isinstance(value, str) else number(value)}"
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no feature counts here: every neighbour's model is the same constant."""
+        size = max(abs(self.prediction), abs(self.intercept))
+        return bool((np.abs(self.contributions) <= NOISE * size).all())
 
     def _draw_bars(self, ax, max_features: int, reference: str) -> None:
         lines = self.waterfall(max_features, reference)
@@ -172,7 +191,7 @@ class ContributionDisplay:
             ax.plot([at, at], [place + 1, place], color=TOTAL, linewidth=0.8, zorder=0)
             at = start + step
         for place, (_, start, step) in zip(places[1:-1], steps, strict=True):
-            text = ("+" if step > 0 else "") + number(step)
+            text = signed(step)
             side, gap = ("left", 4) if step >= 0 else ("right", -4)
             ax.annotate(
                 text,
@@ -192,6 +211,8 @@ class ContributionDisplay:
                 va="center",
                 weight="bold",
             )
+        if self.is_constant:
+            ax.text(0.5, 0.5, CONSTANT, transform=ax.transAxes, ha="center", va="center")
         ax.set_yticks(places, [label for label, _, _ in lines])
         ends = np.array([first, last, *(start + step for _, start, step in steps)])
         room = 0.22 * (np.ptp(ends) or abs(first) or 1.0)
