@@ -430,7 +430,17 @@ class FALL(BaseEstimator):
 
     def _check_queries(self, X) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        return self._validated(X, reset=False)
+
+    def _validated(self, X, **options):
+        """scikit-learn's checks of X and y; where they fail on text in X, what to do with it."""
+        try:
+            return validate_data(self, X, dtype=np.float64, **options)
+        except ValueError as error:
+            sentence = checks.text_among_inputs(X)
+            if sentence is None:
+                raise
+            raise ValueError(sentence) from error
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

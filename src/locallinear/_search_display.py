@@ -79,6 +79,9 @@ class SearchDisplay:
         SearchDisplay
         """
         check_is_fitted(search)
+        if not hasattr(search, "cv_results_"):
+            kind = type(search).__name__
+            raise TypeError(f"expected a search such as FALLRegressorCV, but got a {kind}")
         searched = [name.removeprefix("param_") for name in search.cv_results_ if "param_" in name]
         if len(parameters) not in (1, 2) or len(set(parameters)) < len(parameters):
             raise ValueError(f"one or two parameters can be shown, but these came: {parameters}")
