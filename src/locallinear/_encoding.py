@@ -123,7 +123,8 @@ class Encoding:
                 notes.append(
                     f"Column {column.name!r} has values that are new to the model, or were too "
                     f"rare in fitting, in {len(rows)} of {len(cells)} rows, such as "
-                    f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}: there it adds nothing."
+                    f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}: there it counts as "
+                    "none of those that the model knows."
                 )
         return notes
 

@@ -207,7 +207,7 @@ def _where(subject: Subject, regimes: Regimes, r: int) -> str:
         name, more = shorten(found["feature"]), found["offset"] > 0
         if "category" in found:
             often = "more" if more else "less"
-            said.append(f"{often} often {name} {shorten(found['category'], 20)}")
+            said.append(f"{name} {often} often {shorten(found['category'], 20)}")
         else:
             low, high = number(found["low"]), number(found["high"])
             said.append(f"{'high' if more else 'low'} {name} (mostly {low} to {high})")

@@ -77,7 +77,9 @@ class Subject:
     @cached_property
     def samples(self) -> tuple[Array, Array]:
         """The samples that the model keeps, in units: inputs (n, d) and numeric targets (n, m)."""
-        return stored_samples(self.fall)
+        X, Y = stored_samples(self.fall)
+        # A class is 1 or 0, which a residual plus its model is only up to rounding.
+        return X, Y.round() + 0.0 if is_classifier(self.fall) else Y
 
     @cached_property
     def center(self) -> Array:

@@ -125,7 +125,7 @@ class CoefficientDisplay:
         ax.set_xlabel(plain(self.feature_name, 60))
         ax.set_ylabel("adds, against the average" if self.is_text else f"coefficient{unit}")
         ax.set_title(
-            f"Effect of {plain(self.feature_name, 36)} on {plain(self.target_name)}", loc="left"
+            f"Effect of {plain(self.feature_name, 30)} on {plain(self.target_name, 22)}", loc="left"
         )
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(

@@ -248,9 +248,8 @@ class ContributionDisplay:
                 color=TOTAL,
             )
         n_left = len(self.neighbor_weights) - len(weights)
-        rest = f" ({n_left} more not shown)" if n_left else ""
-        near.set_title(f"made by{rest}", loc="left", fontsize=10)
-        near.set_xlabel("weight")
+        near.set_title("made by", loc="left", fontsize=10)
+        near.set_xlabel(f"weight ({n_left} more)" if n_left else "weight")
         near.set_xlim(0, max(float(weights.max()) * 1.5, 1e-12))
         near.set_ylim(min(-0.6, len(weights) - 1 - 8), len(weights) - 0.4)
         near.tick_params(axis="y", length=0)

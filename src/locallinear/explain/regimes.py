@@ -10,10 +10,13 @@ from .._extras import extra
 from ._equations import equation
 from ._model import check_target
 from ._regimes import regimes_of
-from ._subject import subject_of
+from ._subject import Subject, subject_of
 from ._text import largest, plain, plural
 
 Array = NDArray[np.float64]
+
+# So many characters fit between the bars' start and the map.
+WIDTH = 106
 
 
 @dataclass(eq=False)
@@ -73,7 +76,7 @@ class RegimeDisplay:
             labels=found.labels,
             sizes=found.sizes,
             models=models,
-            equations=[equation(subject, line, word, 3, 16) for line in models],
+            equations=[_short_equation(subject, line, word) for line in models],
             offsets=found.offsets,
             feature_names=subject.feature_names,
             target_name=word,
@@ -167,3 +170,9 @@ class RegimeDisplay:
         where.set_title("mean, in standard deviations", loc="left", fontsize=10)
         where.spines[:].set_visible(False)
         return where
+
+
+def _short_equation(subject: Subject, model: Array, target: str) -> str:
+    """An equation that fits over a bar, with fewer terms where names are long."""
+    texts = [equation(subject, model, target, limit, 16) for limit in (3, 2, 1)]
+    return next((text for text in texts if len(text) <= WIDTH), texts[-1])

@@ -94,7 +94,7 @@ def report_data(
     labels = np.asarray(y)
     fall = subject.fall
     return {
-        "title": str(title) if title is not None else f"What drives {', '.join(targets)}",
+        "title": str(title) if title is not None else _title(targets, is_classifier(fall)),
         "kind": "classification" if is_classifier(fall) else "regression",
         "model": {
             "n_samples": len(inputs),
@@ -114,6 +114,13 @@ def report_data(
         },
         "samples": sections.samples_section(subject, inputs, labels, near, sample_names),
     }
+
+
+def _title(targets: list[str], classes: bool) -> str:
+    """What a report is about, where nobody says."""
+    named = targets if len(targets) <= 4 else [*targets[:3], f"{len(targets) - 3} more"]
+    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    return f"What tells {listed} apart" if classes else f"What drives {listed}"
 
 
 def data_of_explanation(explanation: LocalExplanation, **options) -> dict[str, Any]:

@@ -220,14 +220,16 @@
     const places = order(parts), named = places.length <= FEW + 1 || state.all.parts ? places : places.slice(0, FEW);
     const rest = places.slice(named.length);
     const end = rows.prediction[state.row][state.target];
-    const bars = named.map((j) => ({ name: `${drawn(features[j], wide() ? 32 : 14)} ${rows.values[state.row][j] === null ? "" : "= "}${drawn(cell(rows.values[state.row][j]), wide() ? 24 : 12)}`, size: parts[j] }));
+    // A narrow window has no room for the values, which the table below repeats.
+    const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}` : "");
+    const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j] }));
     if (rest.length) bars.push({ name: `${rest.length} other features`, size: sum(rest.map((j) => parts[j])) });
     let at = start;
     bars.forEach((bar) => { bar.base = at; at += bar.size; });
     const all = [{ name: byId("reference").value === "zero" ? "intercept" : "at the average sample", base: start, size: 0, total: start }, ...bars, { name: "<b>prediction</b>", base: end, size: 0, total: end }];
     const y = all.map((_, i) => all.length - i);
     const ends = all.flatMap((bar) => [bar.base, bar.base + bar.size]);
-    const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 0.45) * (high - low || Math.abs(high) || 1);
+    const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 1.1) * (high - low || Math.abs(high) || 1);
     draw("chart-row", [
       { type: "bar", orientation: "h", y: y.slice(1, -1), base: bars.map((b) => b.base), x: bars.map((b) => b.size), width: 0.62,
         marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")) }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
@@ -243,7 +245,7 @@
     const anchor = rows.anchor_contributions[state.row][state.target], whole = contributions();
     const constant = rows.anchor_intercept[state.row][state.target], intercept = rows.intercept[state.row][state.target];
     const byAnchor = constant + sum(anchor), total = rows.prediction[state.row][state.target];
-    byId("parts-text").textContent = `The anchor models of its neighbours alone would predict ${number(byAnchor, 5)}; the neighbours' own deviations from them correct this by ${signed(total - byAnchor)}. The table starts from zero: value times coefficient is the contribution.`;
+    byId("parts-text").textContent = `The anchor models of its neighbours alone would predict ${number(byAnchor, 5)}; the neighbours' own deviations from them correct this by ${signed(total - byAnchor)}. The table starts from zero: ${space.has_units ? "value" : "the value's rank"} times coefficient is the contribution.`;
     const { parts } = fromReference();
     const places = order(parts), shown = state.all.parts || places.length <= FEW + 1 ? places : places.slice(0, FEW), rest = places.slice(shown.length);
     const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => make("td", {}, typeof v === "string" ? bdi(v) : number(v))));
@@ -265,7 +267,7 @@
       + (features.length > places.length ? ` Values are those of the ${places.length} features that matter most here.` : "");
     const truth = classes ? ["class"] : targets.length > 1 ? [targets[state.target]] : ["target"];
     byId("neighbor-table").replaceChildren(
-      make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...places.map((j) => make("th", { scope: "col" }, bdi(shorten(features[j], 30)))))),
+      make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...places.map((j) => make("th", { scope: "col", title: features[j] }, bdi(shorten(features[j], 22)))))),
       make("tbody", {}, ...near.map((i, k) => {
         const sample = samples[i];
         return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, String(sample.regime)),
