@@ -107,11 +107,11 @@ def shortened(cell: str, length: int = 40) -> str:
     return cell if len(cell) <= length else cell[: length - 1] + "…"
 
 
-def as_table(data: Any, text: Collection[str] = ()) -> Table:
+def as_table(data: Any, text: Collection[str] = (), missing: Collection[str] = ()) -> Table:
     """A Table of a pandas DataFrame, and a Table itself."""
     if isinstance(data, Table):
         return data
-    return from_frame(data, "the table", text)
+    return from_frame(data, "the table", text, missing)
 
 
 def check_names(path, names: list[str]) -> None:
@@ -134,11 +134,13 @@ def from_frame(frame, name: str, text: Collection[str], missing: Collection[str]
     if not len(frame):
         raise TableError(f"{name} has no rows.")
     no_value = {cell.strip() for cell in missing}
+    no_number = to_numbers(sorted(no_value), ".")
     columns = {}
     for i, column in enumerate(names):
         cells = frame.iloc[:, i]
         if pandas.api.types.is_numeric_dtype(cells) and cells.dtype != bool and column not in text:
             numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+            numbers = np.where(np.isin(numbers, no_number), np.nan, numbers)
             columns[column] = _finite(name, column, numbers)
         else:
             words = [_word(cell) for cell in cells]

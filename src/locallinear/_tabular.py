@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ._encoding import Encoding, by_column
 from ._explanation import LocalExplanation
-from ._tables import as_table
+from ._tables import Table, as_table
 
 Array = NDArray[np.float64]
 
@@ -55,9 +55,13 @@ class TableModel:
         """The classes, in the order of `predict_proba`."""
         return self.estimator.classes_
 
+    def read(self, data) -> Table:
+        """The rows of a frame as this model takes them: what is text, and what means no value."""
+        return as_table(data, self.encoding.text, self.encoding.missing)
+
     def encode(self, data):
         """The numbers that the estimator takes, as a DataFrame."""
-        return self.encoding.inputs(as_table(data, self.encoding.text))
+        return self.encoding.inputs(self.read(data))
 
     def predict(self, data) -> NDArray:
         """Predict the targets, (q,) or (q, m), or the classes, (q,)."""
@@ -73,7 +77,7 @@ class TableModel:
         A column of text has value 1, so that its coefficient is what its text adds. Contributions
         and intercept add up to the prediction.
         """
-        table = as_table(data, self.encoding.text)
+        table = self.read(data)
         inputs = self.encode(table)
         raw = self.estimator.explain(inputs)
         values = self.estimator._space.regressors(inputs.to_numpy())

@@ -136,20 +136,22 @@ def rows_section(subject: Subject, X) -> dict[str, Any]:
     A coefficient of a column of text is a list: what each of its choices adds. A position is what
     a coefficient multiplies, or the number of the choice.
     """
-    inputs = np.asarray(subject.inputs(X), dtype=np.float64)
-    raw, told = subject.fall.explain(subject.inputs(X)), subject.explain(X)
+    given = subject.inputs(X)
+    inputs = np.asarray(given, dtype=np.float64)
+    told = subject.fall.explain(given)
+    contributions = by_column(told.contributions, subject.owners)
     regressors = subject.fall._space.regressors(inputs)
-    anchor = raw.anchor_part
+    anchor = told.anchor_part
     by_anchor = by_column(anchor[:, :-1] * regressors[:, :, None], subject.owners)
-    scores = told.contributions.sum(axis=1) + told.intercept
+    scores = contributions.sum(axis=1) + told.intercept
     plain = subject.table is None and subject.fall._space.has_units
     out = {
         "values": _rounded_values(subject.values(X)),
         "positions": None if plain else _rounded(subject.positions(inputs)),
         "prediction": _rounded(scores),
         "intercept": _rounded(told.intercept),
-        "coef": _coefficients(subject, raw.coef),
-        "contributions": _rounded(told.contributions.swapaxes(1, 2)),
+        "coef": _coefficients(subject, told.coef),
+        "contributions": _rounded(contributions.swapaxes(1, 2)),
         "anchor_intercept": _rounded(anchor[:, -1]),
         "anchor_contributions": _rounded(by_anchor.swapaxes(1, 2)),
         "regime": main_regimes(told.neighbor_labels, told.neighbor_weights).tolist(),

@@ -16,7 +16,6 @@ from sklearn.base import is_classifier
 from .._encoding import NO_VALUE, Column, by_column
 from .._explanation import LocalExplanation
 from .._fall import FALL
-from .._tables import Table, as_table
 from .._tabular import TableModel
 from ._model import fall_of, stored_samples
 
@@ -162,15 +161,11 @@ class Subject:
         """What rows hold, (q, c): numbers, texts, and None where nothing is."""
         if self.table is None:
             return np.asarray(X, dtype=np.float64).tolist()
-        frame = self.rows(X).frame
+        frame = self.table.read(X).frame
         return [
             [None if value is None or value != value else value for value in line]
             for line in frame[self.names].to_numpy(dtype=object).tolist()
         ]
-
-    def rows(self, X) -> Table:
-        """Rows of a raw table."""
-        return as_table(X, self.table.encoding.text if self.table else ())
 
     def positions(self, inputs: Array) -> Array:
         """Where rows (q, d) stand, (q, c): what a coefficient multiplies, or which choice."""
@@ -207,7 +202,7 @@ def labels_of(subject: Subject, X, y=None) -> NDArray:
     if y is None:
         if subject.table is None:
             raise ValueError("y must hold the true targets of X, but was left out")
-        return subject.table.encoding.outputs(subject.rows(X))
+        return subject.table.encoding.outputs(subject.table.read(X))
     truth = np.asarray(y)
     if is_classifier(subject.fall):
         classes = subject.fall.classes_

@@ -89,6 +89,7 @@ def report_data(
     targets = sections.names_of_targets(subject, y)
     shown = sections.sampled(len(Xq), sections.rows_that_fit(subject, max_rows))
     rows = sections.rows_section(subject, take_rows(Xq, shown))
+    row_names = sections.names_of_rows(Xq, row_names, "row")
     sample_names = sections.names_of_rows(X, None, "sample")
     near = np.unique(rows["neighbors"])
     labels = np.asarray(y)
@@ -107,7 +108,7 @@ def report_data(
         "scores": sections.scores_section(fall, inputs, labels, n_jobs),
         "regimes": sections.regimes_section(subject, targets),
         "rows": {
-            "names": [sections.names_of_rows(Xq, row_names, "row")[i] for i in shown],
+            "names": [row_names[i] for i in shown],
             "n_total": len(Xq),
             "true": None if yq is None else sections.plain_targets(np.asarray(yq)[shown]),
             **rows,
