@@ -206,6 +206,7 @@ def test_rows_and_neighbors_hold_what_the_table_holds(model, frame):
     districts = houses()["district"].fillna("missing")
     for number, sample in data["samples"].items():
         assert (sample["values"][2] or "missing") == districts[int(number)]
+        assert sample["name"] == f"sample {int(number) + 1}"
 
 
 def test_samples_that_the_model_keeps_need_not_be_given(model):

@@ -199,7 +199,9 @@ def _kept(subject: Subject) -> tuple[Any, NDArray]:
     if subject.table is None:
         return _named(subject, X), subject.labels()
     pandas = extra("pandas", "report", "Reports on tables")
-    return pandas.DataFrame(subject.sample_values(X), columns=subject.names), subject.labels()
+    numbers = range(1, len(X) + 1)  # as the rows of a file are counted
+    frame = pandas.DataFrame(subject.sample_values(X), columns=subject.names, index=numbers)
+    return frame, subject.labels()
 
 
 def _named(subject: Subject, X, index=None):
