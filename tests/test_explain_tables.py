@@ -155,6 +155,8 @@ def test_each_display_of_a_table_draws(model, frame):
     ]
     for display in displays:
         display.plot().figure_.canvas.draw()
+    start = "score of large" if model.encoding.classify else "price"
+    assert displays[0].ax_.get_xlabel() == displays[4].ax_.get_ylabel() == start
 
 
 # --- The report ----------------------------------------------------------------------------------

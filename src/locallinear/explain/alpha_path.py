@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from .._extras import extra
 from .._tabular import TableModel
@@ -34,6 +35,8 @@ class AlphaPathDisplay:
     alpha, prediction : float
         The fitted model's.
     target_name : str
+    is_score : bool
+        Whether the prediction is the score of a class.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class AlphaPathDisplay:
     alpha: float
     prediction: float
     target_name: str
+    is_score: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -101,6 +105,7 @@ class AlphaPathDisplay:
             alpha=float(model.alpha),
             prediction=float(fitted.prediction.reshape(-1)[target]),
             target_name=subject.targets[target],
+            is_score=is_classifier(model),
         )
 
     def plot(self, ax=None):
@@ -147,7 +152,7 @@ class AlphaPathDisplay:
         ax.set_xscale("log")
         ax.margins(y=0.15)
         ax.set_xlabel("alpha (λ)")
-        ax.set_ylabel(plain(self.target_name, 40))
+        ax.set_ylabel(("score of " if self.is_score else "") + plain(self.target_name, 40))
         start = "its label" if self.own_label else "its neighbours' own models"
         ax.set_title(f"From {start} to the anchors as alpha grows", loc="left")
         ax.spines[["top", "right"]].set_visible(False)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from .._explanation import LocalExplanation
 from .._extras import extra
@@ -41,6 +42,8 @@ class ContributionDisplay:
     neighbor_targets : array (K,) or None
     feature_names : list of str
     target_name : str
+    is_score : bool
+        Whether the prediction is the score of a class.
     ax_, figure_, bars_, neighbor_ax_
         What `plot` drew on and drew.
 
@@ -68,6 +71,7 @@ class ContributionDisplay:
     values: list | None = None
     at_average: Array | None = None
     neighbor_targets: Array | None = None
+    is_score: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -89,6 +93,7 @@ class ContributionDisplay:
         )
         if explanation.model is not None and explanation.X is not None:
             subject = subject_of(explanation.model)
+            shown.is_score = is_classifier(subject.fall)
             here = slice(row, row + 1)
             coef = subject.feature_coef(explanation, here)
             shown.values = subject.values(explanation.X[here])[0]
@@ -219,8 +224,9 @@ class ContributionDisplay:
         ax.set_xlim(ends.min() - room, ends.max() + room)
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
-        ax.set_xlabel(plain(self.target_name, 60))
-        ax.set_title(f"{plain(self.target_name, 40)}: {number(self.prediction, 4)}", loc="left")
+        word = ("score of " if self.is_score else "") + plain(self.target_name, 40)
+        ax.set_xlabel(word)
+        ax.set_title(f"{word}: {number(self.prediction, 4)}", loc="left")
 
     def _draw_neighbors(self, ax, max_neighbors: int):
         from mpl_toolkits.axes_grid1 import make_axes_locatable
