@@ -265,6 +265,13 @@ def test_an_equation_has_no_terms_that_only_rounding_made():
     assert equation_of(4e-16, 0.0, -2e-16) == "y = 3"
 
 
+def test_an_equation_keeps_the_term_of_a_column_that_is_constant_in_the_samples():
+    X = np.array([[0.0, 7.0], [1.0, 7.0]])
+    model = FALLRegressor(n_neighbors=1).fit(X, [0.0, 1.0])
+    said = equation(subject_of(model), np.array([2.0, 5.0, 3.0]), "y")
+    assert said == "y = 3 + 2 · x0 + 5 · x1"
+
+
 def test_an_equation_counts_the_terms_that_it_leaves_out():
     assert equation_of(3.0, 2.0, 1.0, limit=1) == "y = 3 + 3 · a + 2 smaller terms"
     # One term takes no more room than the words that would replace it.

@@ -41,7 +41,9 @@ def terms_of(subject: Subject, model: Array, limit: int) -> tuple[list[Term], in
     coef = model[:-1, None]
     sizes = subject.sizes(coef)[:, 0]
     noise = NOISE * max(sizes.max(), abs(model[-1]))
-    real = np.flatnonzero(sizes > noise)
+    # A column that is the same in all samples has no spread, and yet may have a term.
+    average = np.abs(subject.at_average(coef[None])[0, :, 0])
+    real = np.flatnonzero(np.maximum(sizes, average) > noise)
     named, rest = largest(sizes[real], limit)
     return [_term(subject, coef, int(real[i]), noise) for i in named], len(rest)
 

@@ -12,7 +12,7 @@ from ._equations import Term, terms_of
 from ._model import main_regimes
 from ._regimes import distinguishing, regimes_of
 from ._scores import cross_validated
-from ._subject import Subject
+from ._subject import NOISE, Subject
 
 # A file stays below 8 MB, of which plotly takes 5. A number with its comma takes some characters
 # more than its digits.
@@ -134,23 +134,28 @@ def rows_section(subject: Subject, X) -> dict[str, Any]:
     """Sections 3 and 4: the rows and their exact models, a list a target in each.
 
     A coefficient of a column of text is a list: what each of its choices adds. A position is what
-    a coefficient multiplies, or the number of the choice.
+    a coefficient multiplies, or the number of the choice. What rounding leaves of zeros is zero.
     """
     given = subject.inputs(X)
     inputs = np.asarray(given, dtype=np.float64)
     told = subject.fall.explain(given)
     contributions = by_column(told.contributions, subject.owners)
-    regressors = subject.fall._space.regressors(inputs)
-    anchor = told.anchor_part
-    by_anchor = by_column(anchor[:, :-1] * regressors[:, :, None], subject.owners)
     scores = contributions.sum(axis=1) + told.intercept
+    size = np.abs(scores) + np.abs(told.intercept)
+    counts = subject.counts(told.coef, contributions, size)
+    contributions = np.where(counts, contributions, 0.0)
+    coef = np.where(counts[:, subject.owners], told.coef, 0.0)
+    regressors = subject.fall._space.regressors(inputs)[:, :, None]
+    anchor = told.anchor_part
+    by_anchor = by_column(anchor[:, :-1] * regressors, subject.owners)
+    by_anchor = np.where(np.abs(by_anchor) > NOISE * size[:, None], by_anchor, 0.0)
     plain = subject.table is None and subject.fall._space.has_units
     out = {
         "values": _rounded_values(subject.values(X)),
         "positions": None if plain else _rounded(subject.positions(inputs)),
         "prediction": _rounded(scores),
         "intercept": _rounded(told.intercept),
-        "coef": _coefficients(subject, told.coef),
+        "coef": _coefficients(subject, coef),
         "contributions": _rounded(contributions.swapaxes(1, 2)),
         "anchor_intercept": _rounded(anchor[:, -1]),
         "anchor_contributions": _rounded(by_anchor.swapaxes(1, 2)),

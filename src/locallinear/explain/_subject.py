@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 
 ALL = slice(None)
 
+# What is smaller than this part of a prediction is what rounding leaves of a zero.
+NOISE = 1e-12
+
 # What a page calls a cell without a value, and a text that fitting did not see.
 MISSING, OTHER = "missing", "another value"
 
@@ -154,6 +157,15 @@ class Subject:
                 first = self.part(place).start
                 out[..., place, :] = np.abs(coef[..., first, :]) * self.spread[first]
         return out
+
+    def counts(self, coef: Array, contributions: Array, size: Array) -> NDArray[np.bool_]:
+        """Which columns count in models, (q, c, m), by more than rounding leaves of a zero.
+
+        `coef` (q, d, m) and `contributions` (q, c, m) are those of rows, and `size` (q, m) tells
+        how large the numbers were that were rounded.
+        """
+        moves = np.maximum(self.sizes(coef), np.abs(contributions))
+        return moves > NOISE * size[:, None]
 
     # --- Values ----------------------------------------------------------------------------------
 

@@ -15,10 +15,7 @@ from ._text import largest, number, plain, signed
 
 Array = NDArray[np.float64]
 
-# Contributions that are smaller than this part of the prediction are what rounding leaves.
-NOISE = 1e-9
-
-CONSTANT = "No feature counts here: all neighbours\nfollow the same constant."
+CONSTANT = "No feature counts here:\nall neighbours follow\nthe same constant."
 
 UP, DOWN, TOTAL, NEAR = "#c2410c", "#1d4ed8", "#475569", "#0f766e"
 
@@ -44,6 +41,8 @@ class ContributionDisplay:
     target_name : str
     is_score : bool
         Whether the prediction is the score of a class.
+    is_constant : bool
+        Whether no feature counts here, as all neighbours follow the same constant.
     ax_, figure_, bars_, neighbor_ax_
         What `plot` drew on and drew.
 
@@ -72,6 +71,7 @@ class ContributionDisplay:
     at_average: Array | None = None
     neighbor_targets: Array | None = None
     is_score: bool = False
+    is_constant: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -98,6 +98,9 @@ class ContributionDisplay:
             coef = subject.feature_coef(explanation, here)
             shown.values = subject.values(explanation.X[here])[0]
             shown.at_average = subject.at_average(coef)[0, :, target]
+            size = np.abs(explanation.prediction.reshape(q, -1)) + np.abs(explanation.intercept)
+            counts = subject.counts(coef, explanation.contributions[here], size[here])
+            shown.is_constant = not counts[0, :, target].any()
             shown.neighbor_targets = subject.samples[1][shown.neighbors, target]
         return shown
 
@@ -172,14 +175,9 @@ class ContributionDisplay:
             return f"{name} {MISSING}"
         return f"{name} = {plain(value, 20) if isinstance(value, str) else number(value)}"
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether no feature counts here: every neighbour's model is the same constant."""
-        size = max(abs(self.prediction), abs(self.intercept))
-        return bool((np.abs(self.contributions) <= NOISE * size).all())
-
     def _draw_bars(self, ax, max_features: int, reference: str) -> None:
         lines = self.waterfall(max_features, reference)
+        lines = [lines[0], lines[-1]] if self.is_constant else lines
         places = np.arange(len(lines))[::-1]
         first, last = lines[0][2], self.prediction
         steps = lines[1:-1]
@@ -217,7 +215,7 @@ class ContributionDisplay:
                 weight="bold",
             )
         if self.is_constant:
-            ax.text(0.5, 0.5, CONSTANT, transform=ax.transAxes, ha="center", va="center")
+            ax.text(0.45, 0.5, CONSTANT, transform=ax.transAxes, ha="right", va="center")
         ax.set_yticks(places, [label for label, _, _ in lines])
         ends = np.array([first, last, *(start + step for _, start, step in steps)])
         room = 0.22 * (np.ptp(ends) or abs(first) or 1.0)

@@ -214,8 +214,9 @@
   const showClasses = (shares) => byId("classes").replaceChildren(...targets.map((name, t) => make("div", {}, bdi(shorten(name, 30)),
     make("span", { class: "track" }, Object.assign(make("span", { class: "fill" }), { style: `display:block;width:${100 * shares[t]}%` })), make("span", {}, percent(shares[t])))));
   const showContributions = () => {
-    const total = Math.abs(rows.prediction[state.row][state.target]);
-    byId("row-constant").hidden = contributions().some((value) => Math.abs(value) > 1e-9 * total);
+    const counts = features.some((_, j) => usual(coef(), j) !== 0);
+    byId("row-constant").hidden = counts;
+    byId("chart-row").hidden = !counts;
     const { start, parts } = fromReference();
     const places = order(parts), named = places.length <= FEW + 1 || state.all.parts ? places : places.slice(0, FEW);
     const rest = places.slice(named.length);
