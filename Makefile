@@ -3,11 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONHASHSEED=0 $(BIN)/python
 
-.PHONY: demo test lint bench accuracy clean
+.PHONY: demo gallery test lint bench accuracy clean
 
 demo: .venv/ready
-	$(RUN) examples/demo.py
-	$(RUN) -m locallinear demo
+	$(BIN)/locallinear demo
+
+# The pictures of the documentation.
+gallery: .venv/ready
+	for example in examples/plot_*.py; do $(RUN) $$example --out docs/images || exit 1; done
 
 test: .venv/ready-test
 	$(RUN) -m pytest -q

@@ -3,6 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from locallinear import FALLClassifier, FALLRegressor, TableModel
+from locallinear._encoding import fit_encoding
+from locallinear._tables import as_table
+
 PER_SQUARE_METRE = {"north": 2.5, "south": 4.0, "old town": 6.0}
 
 
@@ -24,3 +28,12 @@ def houses(n=60, seed=0):
     frame.loc[::13, "size (m²)"] = np.nan
     frame.loc[::17, "district"] = None
     return frame
+
+
+def fitted(targets=("price",), **options):
+    """A model of the table."""
+    ignore = tuple({"price", "rent", "kind"} - set(targets))
+    encoding, table, _ = fit_encoding(as_table(houses()), targets, ignore=ignore)
+    kind = FALLClassifier if encoding.classify else FALLRegressor
+    estimator = kind(10, random_state=0, **options)
+    return TableModel(encoding, estimator.fit(encoding.inputs(table), encoding.outputs(table)))

@@ -1,6 +1,7 @@
 """Input that is wrong gets a sentence that says so; input that is merely odd works."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -340,3 +341,46 @@ def test_a_model_that_is_not_fitted_says_so(estimator, tmp_path):
             with pytest.raises(NotFittedError, match="not fitted yet"):
                 call(model)
     assert list(tmp_path.iterdir()) == []
+
+
+# --- Text where numbers are expected -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_column_of_text_is_named_with_a_way_out(estimator):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b="north")
+    words = "column 'b' holds text, such as 'north'; turn it into numbers.*OneHotEncoder.*TableM"
+    with pytest.raises(ValueError, match=words):
+        estimator().fit(frame, y)
+    model = estimator().fit(frame.assign(b=1.0), y)
+    for method in (model.predict, model.explain):
+        with pytest.raises(ValueError, match=words):
+            method(frame)
+    with pytest.raises(ValueError, match="column 1 holds text, such as 'north'"):
+        estimator().fit(frame.to_numpy(), y)
+    numbers_as_text = frame.assign(b=["1.5"] * len(frame)).to_numpy()
+    assert estimator().fit(numbers_as_text, y).n_features_in_ == 3
+
+
+def test_text_to_predict_by_regression_points_to_the_classifier():
+    X, y = data()
+    words = np.where(y, "up", "down")
+    for labels in (words, words.tolist(), words.astype(object), pd.Series(words)):
+        with pytest.raises(ValueError, match="text, such as 'up'; for classes use FALLClassifier"):
+            FALLRegressor().fit(X, labels)
+
+
+def test_a_misspelt_parameter_of_a_grid_is_answered_with_the_right_one():
+    X, y = data()
+    with pytest.raises(ValueError, match="did you mean 'n_neighbors'"):
+        FALLClassifierCV({"n_neighbours": [1, 2]}).fit(X, y)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    X, y = data()
+    model = FALLRegressor().fit(X, y)
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*none; make it"):
+        model.save(tmp_path / "none" / "one.model")
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*none; make it"):
+        model.explain(X).to_html(tmp_path / "none" / "why.html")

@@ -317,22 +317,25 @@ def test_a_model_that_is_none_is_refused(folder, tmp_path):
     assert "holds a FALLRegressor without" in refused("predict", tmp_path / "bare.model", data)
 
 
-def test_a_model_of_a_newer_version_is_refused(folder, tmp_path):
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ((b'"version": 1', b'"version": 99'), "a newer version of locallinear (file format 99"),
+        ((b'"version": 1', b'"version": 0'), "an older version of locallinear (file format 0"),
+        ((b'"version": 1', b'"other": 1'), "an older version of locallinear (file format None"),
+        ((b'"class": "FALLRegressor"', b'"class": "Later"'), "another version of locallinear: it "
+         "holds a 'Later', which this one does not know; update"),
+        ((b'"n_anchors"', b'"n_later"'), "another version of locallinear: its FALLRegressor has "
+         "the parameter 'n_later'; update locallinear, or fit and save the model again"),
+    ],
+    ids=["newer", "older", "none", "class", "parameter"],
+)  # fmt: skip
+def test_a_model_of_another_version_is_refused(folder, tmp_path, change, words):
     content = members(folder / "price.model")
-    content["model.json"] = content["model.json"].replace(b'"version": 1', b'"version": 99')
-    forge(tmp_path / "new.model", content)
-    sentence = refused("predict", tmp_path / "new.model", folder / "new.csv")
-    assert "written by a newer version of locallinear (file format 99" in sentence
-
-
-def test_a_missing_extra_is_named(folder, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "page.html"
-    assert "pip install 'locallinear[report]'" in refused_after_work("explain", *arguments)
-
-
-def refused_after_work(*arguments):
-    return call(*arguments, status=2).stderr
+    content["model.json"] = content["model.json"].replace(*change)
+    forge(tmp_path / "other.model", content)
+    sentence = refused("predict", tmp_path / "other.model", folder / "new.csv")
+    assert words in sentence
 
 
 # --- As a process of its own ---------------------------------------------------------------------
@@ -357,28 +360,72 @@ def test_the_module_is_the_command(folder, tmp_path):
     assert wrong.stderr == "Error: There is no file nothing.csv.\n"
 
 
+def test_what_is_wrong_is_one_sentence_and_status_two(folder, tmp_path):
+    frame = houses()
+    frame["rooms"] = frame["rooms"].astype(object)
+    frame.loc[2, "rooms"] = "three"
+    frame.to_csv(tmp_path / "slip.csv", index=False)
+    houses().assign(price=1.0).to_csv(tmp_path / "flat.csv", index=False)
+    houses().rename(columns={"rooms": "Room"}).to_csv(tmp_path / "other.csv", index=False)
+    content = members(folder / "price.model")
+    content["model.json"] = content["model.json"].replace(b'"version": 1', b'"version": 99')
+    forge(tmp_path / "new.model", content)
+    cases = [
+        (("fit", folder / "houses.csv", "--target", "pirce"), "Did you mean 'price'?"),
+        (("fit", "slip.csv", "--target", "price"), "row 3, column 'rooms': expected a number"),
+        (("fit", "flat.csv", "--target", "price"), "is 1.0 in every row"),
+        (("fit", "nothing.csv", "--target", "price"), "There is no file nothing.csv."),
+        (("predict", "new.model", "other.csv"), "by a newer version of locallinear"),
+        (("predict", folder / "price.model", "other.csv"), "Did you mean 'Room'?"),
+    ]
+    # Started together: most of the time is the interpreter's.
+    started = [(start(*arguments, cwd=tmp_path), words) for arguments, words in cases]
+    for process, words in started:
+        said, complaint = process.communicate()
+        assert (process.returncode, said) == (2, ""), complaint
+        (line,) = complaint.splitlines()
+        assert line.startswith("Error: ")
+        assert words in line
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-m", "locallinear", *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, **pipes, **options)
+
+
 KILLED = """
-import os, signal, sys
-import numpy as np
+import io, os, signal, sys
+from locallinear import _files
 
-def write_half(member, array, **options):
-    member.write(b"half")
-    os.kill(os.getpid(), signal.SIGKILL)
+class HalfWritten(io.BufferedRandom):
+    def write(self, content):
+        super().write(bytes(content)[: max(1, len(content) // 2)])
+        self.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
 
-np.lib.format.write_array = write_half
+_files.os.fdopen = lambda handle, mode: HalfWritten(io.FileIO(handle, mode))
 from locallinear.cli import main
 main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("before", [None, b"what was there"])
-def test_a_kill_while_writing_leaves_no_broken_file(folder, tmp_path, before):
-    out = tmp_path / "one.model"
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [("one.model", None), ("said.csv", b"there"), ("said.parquet", None), ("why.html", b"there")],
+)
+def test_a_kill_while_writing_leaves_no_broken_file(folder, tmp_path, name, before):
+    out = tmp_path / name
     if before is not None:
         out.write_bytes(before)
-    arguments = ["fit", folder / "houses.csv", "--target", "price", "--quick", "--out", out]
-    command = [sys.executable, "-c", KILLED, *map(str, arguments)]
+    model, data, new = folder / "price.model", folder / "houses.csv", folder / "new.csv"
+    arguments = {
+        "one.model": ["fit", data, "--target", "price", "--quick", "--time-budget", 1],
+        "why.html": ["explain", model, new, "--max-rows", 5],
+    }.get(name, ["predict", model, new])
+    command = [sys.executable, "-c", KILLED, *map(str, arguments), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL
+    assert done.returncode == -signal.SIGKILL, done.stderr
     assert (out.read_bytes() if out.exists() else None) == before
-    assert all(path.name.startswith(".") for path in tmp_path.iterdir() if path != out)
+    (part,) = (path for path in tmp_path.iterdir() if path != out)
+    assert part.name.startswith(f".{name}.")

@@ -13,7 +13,9 @@ from locallinear.explain import (
     PredictionDisplay,
     RegimeDisplay,
 )
-from locallinear.explain._text import equation, largest, number, shorten
+from locallinear.explain._equations import equation
+from locallinear.explain._subject import subject_of
+from locallinear.explain._text import largest, number, plural, shorten
 
 matplotlib.use("agg")
 
@@ -220,6 +222,18 @@ def test_samples_that_were_added_and_removed_are_known(make_problem):
     np.testing.assert_allclose(shown.neighbor_targets, left[shown.neighbors], atol=1e-9)
 
 
+def test_where_no_feature_counts_the_picture_says_so():
+    X = np.r_[np.zeros((30, 2)), np.full((30, 2), 9.0)] + np.random.default_rng(0).normal(
+        size=(60, 2), scale=0.1
+    )
+    model = FALLClassifier(4, random_state=0).fit(X, np.repeat(["far", "near"], 30))
+    shown = ContributionDisplay.from_estimator(model, X[:3] + 0.01).plot()
+    assert shown.is_constant
+    assert "No feature counts here" in shown.ax_.texts[-1].get_text()
+    X, y = X[:, :1], X[:, 0]
+    assert not ContributionDisplay.from_estimator(FALLRegressor(4).fit(X, y), X + 0.01).is_constant
+
+
 def test_text_is_short_and_keeps_both_ends():
     assert shorten("short") == "short"
     assert len(shorten("x" * 500, 20)) == 20
@@ -234,11 +248,35 @@ def test_the_rest_is_never_a_single_feature():
     assert largest([1, -5, 3, 2], 2) == ([1, 2], [3, 0])
 
 
+def equation_of(*coef, spread=(1.0, 1.0, 1.0), limit=4):
+    """The equation of a model, of features that spread so far; the intercept is 3."""
+    X = np.repeat([[-1.0], [1.0]], len(coef), axis=1) * spread
+    names = list("abcdefgh")[: len(coef)]
+    model = FALLRegressor(n_neighbors=1).fit(pandas.DataFrame(X, columns=names), [0.0, 1.0])
+    return equation(subject_of(model), np.array([*coef, 3.0]), "y", limit)
+
+
 def test_an_equation_names_what_matters_first():
-    model = np.array([0.1, -20.0, 0.0, 3.0])
-    assert equation(["a", "b", "c"], model, np.array([1000.0, 1.0, 1.0]), "y") == (
-        "y = 3 + 0.1 · a − 20 · b"
-    )
+    assert equation_of(0.1, -20.0, 0.0, spread=(1000.0, 1.0, 1.0)) == "y = 3 + 0.1 · a − 20 · b"
+
+
+def test_an_equation_has_no_terms_that_only_rounding_made():
+    assert equation_of(0.1, -3e-16, 2e-17, limit=1) == "y = 3 + 0.1 · a"
+    assert equation_of(4e-16, 0.0, -2e-16) == "y = 3"
+
+
+def test_an_equation_keeps_the_term_of_a_column_that_is_constant_in_the_samples():
+    X = np.array([[0.0, 7.0], [1.0, 7.0]])
+    model = FALLRegressor(n_neighbors=1).fit(X, [0.0, 1.0])
+    said = equation(subject_of(model), np.array([2.0, 5.0, 3.0]), "y")
+    assert said == "y = 3 + 2 · x0 + 5 · x1"
+
+
+def test_an_equation_counts_the_terms_that_it_leaves_out():
+    assert equation_of(3.0, 2.0, 1.0, limit=1) == "y = 3 + 3 · a + 2 smaller terms"
+    # One term takes no more room than the words that would replace it.
+    assert equation_of(3.0, 2.0, 0.0, limit=1) == "y = 3 + 3 · a + 2 · b"
+    assert plural(1, "smaller term") == "1 smaller term"
 
 
 @pytest.mark.parametrize(

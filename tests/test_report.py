@@ -210,6 +210,24 @@ def test_few_samples_are_scored_in_fewer_folds(n, make_problem):
     json.dumps(report_data(classifier, X, labels), allow_nan=False)
 
 
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+def test_rows_add_up_with_a_feature_that_is_constant_in_the_samples(make_problem, scaling):
+    X, y, Q = make_problem()
+    X[:, 1] = 7.0
+    model = FALLRegressor(n_anchors=6, scaling=scaling, random_state=0).fit(X, y)
+    assert_rows_add_up(report_data(model, X, y, Xq=Q)["rows"], model.predict(Q)[:, None])
+
+
+def test_what_rounding_leaves_of_zeros_is_zero():
+    X = np.random.default_rng(0).normal(size=(60, 3), scale=0.1)
+    X[30:] += 9.0
+    model = FALLClassifier(4, random_state=0).fit(X, np.repeat(["far", "near"], 30))
+    rows = report_data(model, Xq=X[:5] + 0.01)["rows"]
+    assert_rows_add_up(rows, model.explain(X[:5] + 0.01).prediction)
+    for name in ("coef", "contributions", "anchor_contributions"):
+        assert not np.any(rows[name])
+
+
 def test_a_class_with_one_sample_and_a_constant_feature_are_no_obstacle(tmp_path, make_problem):
     X, y, _ = make_problem(n=40)
     X[:, 1] = 7.0

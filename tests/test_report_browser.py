@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
+from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import report_data, write_report
 
@@ -42,7 +43,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """Three reports: two hostile targets of fourteen features, ranks, and classes."""
+    """Two hostile targets of fourteen features, ranks, classes, and a raw table."""
     rng = np.random.default_rng(0)
     X = pandas.DataFrame(rng.normal(size=(200, len(NAMES))), columns=NAMES)
     Q = X.iloc[:40] + 0.05
@@ -59,6 +60,12 @@ def reports(tmp_path_factory):
     labels = np.array(["low", "<b>high</b>"])[(Y.iloc[:, 0] > 0).astype(int)]
     classifier = FALLClassifier(n_anchors=6, random_state=0).fit(X, labels)
     found["classes"] = folder / "classes.html", report_data(classifier, X, labels, Xq=Q)
+    rows = found["classes"][1]["rows"]
+    for name in ("coef", "contributions", "anchor_contributions"):  # as in a pure neighbourhood
+        rows[name][39] = np.zeros((2, len(NAMES))).tolist()
+    rows["intercept"][39] = rows["prediction"][39]
+    table = houses(seed=1).replace({"district": {"old town": NAMES[0]}})
+    found["table"] = folder / "table.html", report_data(fitted(("price", "rent")), Xq=table)
     for path, data in found.values():
         write_report(path, data)
     return found
@@ -124,7 +131,7 @@ def shown_prediction(page):
     return float(page.locator("#whatif-prediction").get_attribute("data-value"))
 
 
-@pytest.mark.parametrize("name", ["units", "ranks", "classes"])
+@pytest.mark.parametrize("name", ["units", "ranks", "classes", "table"])
 def test_it_opens_from_disk_with_every_section_in_order(opened, name):
     page, _ = opened(name)
     heads = page.locator("h2").all_inner_texts()
@@ -220,6 +227,42 @@ def test_a_slider_moves_the_prediction_by_coefficient_times_step(opened, name):
     page.click("#reset")
     assert shown_prediction(page) == pytest.approx(start)
     assert page.locator("#whatif-far").inner_text() == ""
+
+
+def test_another_category_changes_the_prediction_by_the_difference_of_what_they_add(opened):
+    page, data = opened("table")
+    page.select_option("#row", "3")
+    adds = data["rows"]["coef"][3][0][2]
+    here = int(data["rows"]["positions"][3][2])
+    start, chooser = shown_prediction(page), page.locator("#sliders select")
+    for place in range(4):
+        chooser.select_option(str(place))
+        assert shown_prediction(page) == pytest.approx(start + adds[place] - adds[here])
+    page.click("#reset")
+    assert shown_prediction(page) == start
+
+
+def test_a_table_s_values_are_shown_as_they_are(opened):
+    page, data = opened("table")
+    assert page.locator("#sliders input").count() == 2
+    assert page.locator("#sliders select").count() == 1
+    assert "missing, counts as" in page.locator("#sliders").inner_text()
+    assert page.locator("#sliders select option").all_inner_texts() == data["choices"][2][:-1]
+    unseen = next(i for i, line in enumerate(data["rows"]["values"]) if line[2] == NAMES[0])
+    page.select_option("#row", str(unseen))
+    assert NAMES[0] in page.locator("#parts-table").inner_text()
+    assert page.locator("#sliders select option").last.inner_text() == NAMES[0]
+    page.select_option("#feature", "2")
+    assert set(page.locator("#chart-effect .xtick").all_text_contents()) >= {
+        f"\u2068{text}\u2069" for text in ("missing", "north", "south")
+    }
+
+
+def test_a_row_that_no_feature_moves_is_told_in_words(opened):
+    page, _ = opened("classes")
+    assert not page.locator("#row-constant").is_visible()
+    page.select_option("#row", "39")
+    assert "No feature counts here" in page.locator("#row-constant").inner_text()
 
 
 def test_probabilities_follow_the_sliders(opened):

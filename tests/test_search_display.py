@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from locallinear import FALLClassifierCV, FALLRegressorCV, SearchDisplay
+from locallinear import FALLClassifierCV, FALLRegressor, FALLRegressorCV, SearchDisplay
 
 mpl.use("Agg")
 
@@ -137,3 +137,8 @@ def test_parameters_that_cannot_be_shown_are_named(search, names, words):
 def test_a_search_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
         SearchDisplay.from_estimator(FALLRegressorCV(), "alpha")
+
+
+def test_a_model_without_a_search_is_refused_by_name(data):
+    with pytest.raises(TypeError, match="a search such as FALLRegressorCV, but got a FALLReg"):
+        SearchDisplay.from_estimator(FALLRegressor(random_state=0).fit(*data), "alpha")

@@ -110,13 +110,17 @@ def test_other_feature_names_are_refused(frame):
 
 def test_explanation_as_a_frame_adds_up_to_the_predictions(frame):
     X, y = frame
-    told = small_regressor().fit(X, y).explain(X[:4])
+    rows = X[:4].set_axis(["a", "b", "c", "d"], axis=0)
+    told = small_regressor().fit(X, y).explain(rows)
     table = told.to_frame()
     assert table.index.names == ["query", "target", "feature"]
     assert len(table) == 4 * 11
     assert_allclose(table["contribution"].groupby("query").sum(), told.prediction)
-    age = table.loc[(2, y.name, "age")]
-    assert_allclose(age["contribution"], age["coef"] * X["age"].iloc[2])
+    age = table.loc[("c", y.name, "age")]
+    assert age["value"] == X["age"].iloc[2]
+    assert_allclose(age["contribution"], age["coef"] * age["value"])
+    plain = small_regressor().fit(X.to_numpy(), y).explain(X[:4].to_numpy()).to_frame()
+    assert plain.index.get_level_values("query").tolist() == np.repeat(range(4), 11).tolist()
 
 
 def test_pipelines_and_predictions_of_the_default_space_agree(frame):

@@ -6,20 +6,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from archives import forge, members
-from houses import houses
-from locallinear import FALLClassifier, FALLRegressor, TableModel, load
+from houses import fitted, houses
+from locallinear import FALLRegressor, TableModel, load
 from locallinear._encoding import MAX_CATEGORIES, fit_encoding
 from locallinear._tables import TableError, as_table
 from locallinear.io import ModelFileError
-
-
-def fitted(targets=("price",), **options):
-    ignore = tuple({"price", "rent", "kind"} - set(targets))
-    encoding, table, _ = fit_encoding(as_table(houses()), targets, ignore=ignore)
-    kind = FALLClassifier if encoding.classify else FALLRegressor
-    estimator = kind(10, random_state=0, **options)
-    return TableModel(encoding, estimator.fit(encoding.inputs(table), encoding.outputs(table)))
-
 
 TARGETS = [("price",), ("price", "rent"), ("kind",)]
 
@@ -87,6 +78,18 @@ def test_missing_numbers_count_as_the_median_and_missing_text_as_a_category():
     gaps = frame["size (m²)"].isna()
     assert (X.loc[gaps, "size (m²)"] == frame["size (m²)"].median()).all()
     assert_array_equal(X["district is (missing)"] == 1, frame["district"].isna())
+
+
+def test_what_means_no_value_does_so_in_frames_too():
+    frame = houses().fillna({"size (m²)": -999.0, "district": "none"})
+    encoding, table, _ = fit_encoding(
+        as_table(frame, missing=("-999", "none")), ("price",), missing=("-999", "none")
+    )
+    assert encoding.columns[0].fill == houses()["size (m²)"].median()
+    X = encoding.inputs(table)
+    model = TableModel(encoding, FALLRegressor(5).fit(X, encoding.outputs(table)))
+    assert_array_equal(model.encode(frame), X)
+    assert_array_equal(model.encode(houses()), X)
 
 
 def test_a_text_that_fitting_did_not_see_adds_nothing_and_is_noted():

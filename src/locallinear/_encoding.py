@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._extras import extra
 from ._tables import Table, TableError, shortened
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ class Encoding:
 
     def inputs(self, table: Table) -> "pandas.DataFrame":
         """The encoded columns of a table."""
-        import pandas
-
+        pandas = extra("pandas", "report", "Tables")
         table.require(self.names, "which the model takes")
         blocks = [column.encode(table) for column in self.columns]
         names = [name for column in self.columns for name in column.encoded_names]
@@ -123,7 +123,8 @@ class Encoding:
                 notes.append(
                     f"Column {column.name!r} has values that are new to the model, or were too "
                     f"rare in fitting, in {len(rows)} of {len(cells)} rows, such as "
-                    f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}: there it adds nothing."
+                    f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}: there it counts as "
+                    "none of those that the model knows."
                 )
         return notes
 
@@ -140,6 +141,12 @@ class Encoding:
         )
         targets, missing = tuple(map(str, state["targets"])), tuple(map(str, state["missing"]))
         return cls(columns, targets, bool(state["classify"]), missing)
+
+
+def by_column(parts: Array, owners: NDArray[np.intp]) -> Array:
+    """Sums of what encoded columns add, (q, d, m), over those of each column, (q, c, m)."""
+    starts = np.searchsorted(owners, np.arange(owners[-1] + 1))
+    return np.add.reduceat(parts, starts, axis=1)
 
 
 def fit_encoding(

@@ -3,11 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ._explanation import LocalExplanation
 from ._fall import FALL
-from ._validation import check_labels, check_magnitudes, check_not_huge
+from ._validation import (
+    check_labels,
+    check_magnitudes,
+    check_not_huge,
+    check_numeric_targets,
+)
 from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
@@ -177,9 +182,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
 
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, Array]:
         given = y
-        X, y = validate_data(
-            self, X, y, reset=reset, dtype=np.float64, multi_output=True, y_numeric=True
-        )
+        check_numeric_targets(y)
+        X, y = self._validated(X, y=y, reset=reset, multi_output=True, y_numeric=True)
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         check = check_magnitudes if reset else check_not_huge
         check(X, "X")
@@ -286,7 +290,7 @@ class FALLClassifier(ClassifierMixin, FALL):
         return self._assign_labelled(X, self._one_hot(y))
 
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, NDArray]:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64)
+        X, y = self._validated(X, y=y, reset=reset)
         check = check_magnitudes if reset else check_not_huge
         check(X, "X")
         return X, check_labels(y)

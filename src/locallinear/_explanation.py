@@ -1,12 +1,13 @@
 """Why a prediction is what it is: its exact linear model and where that came from."""
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._extras import extra
 
 if TYPE_CHECKING:
     import pandas
@@ -47,7 +48,9 @@ class LocalExplanation:
         to one. None where all count alike.
     feature_names, target_names : lists of str
     X : array (q, d) or None
-        The queries.
+        The queries; for a TableModel a frame of its columns as they stand in the table.
+    index : sequence (q,) or None
+        What the queries are called, where they came in a pandas frame.
     model : estimator or None
         The model that was asked, for pictures and reports that say where the queries stand.
     """
@@ -64,32 +67,41 @@ class LocalExplanation:
     feature_weights: Array | None
     feature_names: list[str] = field(repr=False)
     target_names: list[str] = field(repr=False)
-    X: Array | None = field(default=None, repr=False)
+    X: Any = field(default=None, repr=False)
+    index: Any = field(default=None, repr=False)
     model: Any = field(default=None, repr=False)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """One line a query, target and feature: coefficient and contribution.
+        """One line a query, target and feature: value, coefficient and contribution.
 
-        The feature "(intercept)" has the constant; a query's contributions to a target add up
-        to the prediction. Needs pandas.
+        Queries are called as in the frame that they came in. The feature "(intercept)" has the
+        constant and no value; a query's contributions to a target add up to the prediction.
+        Needs pandas.
         """
-        import pandas
-
+        pandas = extra("pandas", "report", "Frames")
         q = len(self.contributions)
-        features = [*self.feature_names, "(intercept)"]
-        index = pandas.MultiIndex.from_product(
-            [range(q), self.target_names, features], names=["query", "target", "feature"]
-        )
+        queries = range(q) if self.index is None else self.index
+        lines = [
+            (query, target, feature)
+            for query in queries
+            for target in self.target_names
+            for feature in [*self.feature_names, "(intercept)"]
+        ]
         constant = self.intercept[:, None, :]
-        coef = np.concatenate([self.coef, constant], axis=1)
-        contribution = np.concatenate([self.contributions, constant], axis=1)
-        return pandas.DataFrame(
-            {
-                "coef": coef.swapaxes(1, 2).ravel(),
-                "contribution": contribution.swapaxes(1, 2).ravel(),
-            },
-            index=index,
+        columns = {
+            "coef": np.concatenate([self.coef, constant], axis=1),
+            "contribution": np.concatenate([self.contributions, constant], axis=1),
+        }
+        frame = pandas.DataFrame(
+            {name: column.swapaxes(1, 2).ravel() for name, column in columns.items()},
+            index=pandas.MultiIndex.from_tuples(lines, names=["query", "target", "feature"]),
         )
+        if self.X is not None:
+            values = np.asarray(self.X)
+            nothing = np.full((q, 1), np.nan, dtype=values.dtype)
+            each = np.concatenate([values, nothing], axis=1)
+            frame.insert(0, "value", np.repeat(each, len(self.target_names), axis=0).ravel())
+        return frame
 
     def plot(self, row: int = 0, target: int = 0, ax=None, **options):
         """Draw one prediction's contributions and the neighbours that made it.
@@ -105,8 +117,11 @@ class LocalExplanation:
         -------
         locallinear.explain.ContributionDisplay
         """
-        display = _upstairs("contributions").ContributionDisplay
-        return display.from_explanation(self, row=row, target=target).plot(ax=ax, **options)
+        # Pictures build on explanations: the one import that goes up, when a picture is wanted.
+        from .explain import ContributionDisplay
+
+        display = ContributionDisplay.from_explanation(self, row=row, target=target)
+        return display.plot(ax=ax, **options)
 
     def to_html(self, path: str | Path, **options) -> None:
         """Write the report on the model and these queries: one file that needs no network.
@@ -116,10 +131,6 @@ class LocalExplanation:
         path : str or Path
         options : as for `locallinear.explain.report_data`
         """
-        report = _upstairs("report")
-        report.write_report(path, report.data_of_explanation(self, **options))
+        from .explain import data_of_explanation, write_report  # up, as in `plot`
 
-
-def _upstairs(name: str):
-    """A module of `explain`, which builds on this one: found when a picture is asked for."""
-    return import_module(f".explain.{name}", __package__)
+        write_report(path, data_of_explanation(self, **options))

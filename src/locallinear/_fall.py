@@ -391,6 +391,7 @@ class FALL(BaseEstimator):
 
     def _explain(self, X, shape) -> LocalExplanation:
         """Models instead of predictions; `shape` cuts predictions (q, m) to what users get."""
+        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         X = self._check_queries(X)
         Z = self._space.transform(X)
         shares, near = self._shares(Z)
@@ -426,6 +427,7 @@ class FALL(BaseEstimator):
             feature_names=self._feature_names(),
             target_names=list(self._target_names),
             X=X,
+            index=index,
             model=self,
         )
 
@@ -443,9 +445,19 @@ class FALL(BaseEstimator):
 
     def _check_queries(self, X) -> Array:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = self._validated(X, reset=False)
         checks.check_not_huge(X, "X")
         return X
+
+    def _validated(self, X, **options):
+        """scikit-learn's checks of X and y; where they fail on text in X, what to do with it."""
+        try:
+            return validate_data(self, X, dtype=np.float64, **options)
+        except ValueError as error:
+            sentence = checks.text_among_inputs(X)
+            if sentence is None:
+                raise
+            raise ValueError(sentence) from error
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

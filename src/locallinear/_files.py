@@ -24,6 +24,10 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     'complete'
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{path} cannot be written: there is no folder {path.parent}; make it first"
+        )
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w+b") as file:

@@ -1,6 +1,7 @@
 """Which configurations a search tries: named grids, and the checks of users' own."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -62,12 +63,13 @@ def check_grid(grid: str | dict, estimator) -> dict[str, list]:
     """The grid as lists of valid values for the estimator's parameters, or a clear refusal."""
     if isinstance(grid, str):
         return GRIDS[grid]
-    known = set(estimator.get_params()) - NOT_SEARCHED
-    unknown = set(grid) - known
+    known = sorted(set(estimator.get_params()) - NOT_SEARCHED)
+    unknown = sorted(set(grid) - set(known))
     if unknown:
+        near = get_close_matches(str(unknown[0]), known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"grid has {sorted(unknown)}, but only these parameters can be searched: "
-            f"{sorted(known)}"
+            f"grid has {unknown}, but only these parameters can be searched: {known}{hint}"
         )
     return {name: _check_values(name, values, estimator) for name, values in grid.items()}
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._extras import extra
 from ._read_table import PARQUET
 from ._tables import Table, TableError
 from ._tabular import TableModel
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 
 def predictions(model: TableModel, table: Table) -> "pandas.DataFrame":
     """A column a target, or the class and a column for the probability of each."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     targets, X = model.encoding.targets, model.encode(table)
     if not model.encoding.classify:
         values = model.estimator.predict(X).reshape(len(X), -1)
@@ -30,8 +30,7 @@ def predictions(model: TableModel, table: Table) -> "pandas.DataFrame":
 
 def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     """A line a row and target: the prediction, the constant in it, and what each column adds."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     found = model.explain(table)
     q, _, m = found.contributions.shape
     word, total = ("class", "score") if model.encoding.classify else ("target", "prediction")
@@ -57,31 +56,21 @@ def table_bytes(frame: "pandas.DataFrame", path: Path) -> bytes:
         frame.to_parquet(buffer, index=False)
     except ImportError as error:
         raise TableError(
-            f"{path} is Parquet, which needs pyarrow: pip install pyarrow, or write a .csv file."
+            f"{path} is Parquet, which needs pyarrow: pip install 'locallinear[report]', or write "
+            "a .csv file."
         ) from error
     return buffer.getvalue()
 
 
 def report_of(model: TableModel, table: Table, *, max_rows: int, jobs: int) -> dict:
     """The data of a report on a model, and on the rows of a table."""
-    import pandas
+    from .explain import report_data
 
-    from .explain._model import stored_samples
-    from .explain.report import report_data
-
-    fall, encoding = model.estimator, model.encoding
-    X, Y = stored_samples(fall)
-    if encoding.classify:
-        y = fall.classes_[Y.argmax(axis=1)]
-    else:
-        y = Y[:, 0] if len(encoding.targets) == 1 else Y
     return report_data(
-        fall,
-        pandas.DataFrame(X, columns=fall.feature_names_in_),
-        y,
-        Xq=encoding.inputs(table),
+        model,
+        Xq=table.frame,
         yq=_targets_if_known(model, table),
-        title=f"{table.name}: what drives {' and '.join(encoding.targets)}",
+        title=f"{table.name}: what drives {' and '.join(model.encoding.targets)}",
         row_names=[f"row {i}" for i in range(1, len(table) + 1)],
         max_rows=max_rows,
         n_jobs=jobs,

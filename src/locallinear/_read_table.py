@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._extras import extra
 from ._tables import Table, TableError, check_names, from_frame, to_numbers, typed
 
 if TYPE_CHECKING:
@@ -75,13 +76,13 @@ def _not_there(path: Path) -> str:
 
 
 def _read_parquet(path: Path, content: bytes) -> "pandas.DataFrame":
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     try:
         return pandas.read_parquet(io.BytesIO(content))
     except ImportError as error:
         raise TableError(
-            f"{path} is Parquet, which needs pyarrow: pip install pyarrow, or pass a CSV file."
+            f"{path} is Parquet, which needs pyarrow: pip install 'locallinear[report]', or pass "
+            "a CSV file."
         ) from error
     except Exception as error:  # whatever pyarrow says of bytes that are no Parquet
         raise TableError(f"{path} is not a whole Parquet file.") from error
@@ -104,8 +105,7 @@ def _decoded(path: Path, content: bytes) -> str:
 
 
 def _read_csv(path, content: str, delimiter, decimal, text, missing) -> Table:
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     if not content.strip():
         raise TableError(f"{path} is empty; it should have a line of column names and rows below.")
     found = delimiter or find_delimiter(content)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ._extras import extra
+
 Array = NDArray[np.float64]
 
 # A numeric axis that spans more than this ratio is drawn in logarithms.
@@ -77,6 +79,9 @@ class SearchDisplay:
         SearchDisplay
         """
         check_is_fitted(search)
+        if not hasattr(search, "cv_results_"):
+            kind = type(search).__name__
+            raise TypeError(f"expected a search such as FALLRegressorCV, but got a {kind}")
         searched = [name.removeprefix("param_") for name in search.cv_results_ if "param_" in name]
         if len(parameters) not in (1, 2) or len(set(parameters)) < len(parameters):
             raise ValueError(f"one or two parameters can be shown, but these came: {parameters}")
@@ -119,9 +124,8 @@ class SearchDisplay:
         self
         """
         if ax is None:
-            import matplotlib.pyplot as plt  # an extra: loaded when needed
-
-            _, ax = plt.subplots(layout="constrained")
+            pyplot = extra("matplotlib.pyplot", "plot", "Pictures")
+            _, ax = pyplot.subplots(layout="constrained")
         self.ax_, self.figure_, self.artists_ = ax, ax.figure, {}
         if len(self.names) == 1:
             self._plot_curve(**kwargs)

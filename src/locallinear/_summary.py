@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from ._comparison import Judged, resampled, typical
 from ._tables import shortened
-from .explain._regimes import Regimes, regimes_of
-from .explain._text import equation, number
+from .explain._equations import equation
+from .explain._regimes import Regimes, distinguishing, regimes_of
+from .explain._subject import Subject, subject_of
+from .explain._text import number, plural, shorten, signed
 
 Array = NDArray[np.float64]
 
@@ -49,11 +51,6 @@ def data_lines(name: str, n_rows: int, encoding, y: NDArray) -> list[str]:
                 f"on average {number(values.mean())}."
             )
     return lines
-
-
-def plural(count: int, word: str) -> str:
-    """A count and its word."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def score_lines(
@@ -137,9 +134,8 @@ def parameter_lines(params: dict) -> list[str]:
 
 def regime_lines(model, n_shown: int = 4) -> list[str]:
     """The largest regimes of a TableModel: how many rows, where they live, their equation."""
-    fall, encoding = model.estimator, model.encoding
-    regimes = regimes_of(fall)
-    names = [str(name) for name in fall.feature_names_in_]
+    subject = subject_of(model)
+    regimes, has_units = regimes_of(subject), subject.fall._space.has_units
     total = int(regimes.sizes.sum())
     shown = min(n_shown, len(regimes.sizes))
     lines = [
@@ -148,21 +144,18 @@ def regime_lines(model, n_shown: int = 4) -> list[str]:
     ]
     for r in range(shown):
         size = int(regimes.sizes[r])
-        where = _where(regimes, r, encoding)
-        head = f"{r + 1}. {plural(size, 'row')} ({size / total:.0%}){where}"
+        head = f"{r + 1}. {plural(size, 'row')} ({size / total:.0%}){_where(subject, regimes, r)}"
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
-        for t in _told(regimes, r, encoding.classify):
+        for t in _told(regimes, r, model.encoding.classify):
             name = model.target_names[t]
-            name = f"score of {name}" if encoding.classify else name
-            linear = _without_noise(regimes.models[r, :, t], regimes.spread)
-            if not linear[:-1].any():
-                text = f"{name} = {number(linear[-1])}"
-            elif fall._space.has_units:
-                text = equation(names, linear, regimes.spread, name)
+            name = f"score of {name}" if model.encoding.classify else name
+            linear = regimes.models[r, :, t]
+            if has_units:
+                text = equation(subject, linear, name)
             else:
-                text = _effects(fall._space, regimes, r, linear, names, name)
+                text = _changes(subject, regimes, r, linear, name)
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
-    if not fall._space.has_units:
+    if not has_units:
         lines += [
             "",
             "  Columns count by their rank here (scaling quantile): there is no equation in units;",
@@ -178,46 +171,44 @@ def _told(regimes: Regimes, r: int, classify: bool) -> list[int]:
     return list(range(regimes.models.shape[2]))
 
 
-def _without_noise(model: Array, spread: Array) -> Array:
-    """A linear model without the terms that only rounding made."""
-    effects = np.abs(model[:-1]) * spread
-    small = effects <= 1e-9 * max(effects.max(), abs(model[-1]))
-    return np.append(np.where(small, 0.0, model[:-1]), model[-1])
+def _changes(subject: Subject, regimes: Regimes, r: int, model: Array, target: str) -> str:
+    """What the columns change in a regime: from the low to the high end of its rows.
 
-
-def _effects(space, regimes: Regimes, r: int, model: Array, names: list[str], target: str) -> str:
-    """What the columns change in a regime from the low to the high end of its rows."""
+    Of a column of text, from the value that adds least to the one that adds most.
+    """
     low, high = regimes.low[r], regimes.high[r]
-    ends = space.transform(np.array([low, high]))
-    change = model[:-1] * (ends[1] - ends[0])
-    order = np.argsort(-np.abs(change), kind="stable")
-    effects = [j for j in order if abs(change[j]) > 1e-3 * abs(change[order[0]])]
-    named = effects[:4]
-    said = [
-        f"{'+' if change[j] > 0 else '−'}{number(abs(change[j]))} as {shortened(names[j])} goes "
-        f"from {number(low[j])} to {number(high[j])}"
-        for j in named
-    ]
-    rest = len(effects) - len(named)
-    more = f", and {plural(rest, 'smaller effect')}" if rest else ""
-    return f"{shortened(target)}: {', '.join(said)}{more}"
-
-
-def _where(regimes: Regimes, r: int, encoding) -> str:
-    """The two columns that tell a regime's rows most from the others."""
-    names = [name for column in encoding.columns for name in column.encoded_names]
-    offsets = regimes.offsets[r]
-    said: dict[int, str] = {}  # one phrase a column, whatever its categories
-    for j in np.argsort(-np.abs(offsets), kind="stable"):
-        owner = encoding.owners[j]
-        if abs(offsets[j]) < 0.25 or len(said) == 2:
-            break
-        if owner in said:
-            continue
-        if encoding.columns[owner].is_text:
-            said[owner] = f"{'more' if offsets[j] > 0 else 'less'} often {shortened(names[j])}"
+    ends = subject.fall._space.transform(np.array([low, high]))
+    changes: list[tuple[float, str]] = []
+    for place, name in enumerate(subject.names):
+        j, choices = subject.part(place).start, subject.choices(place)
+        if choices is None:
+            change = float(model[j] * (ends[1, j] - ends[0, j]))
+            first, last = number(low[j]), number(high[j])
         else:
-            word = "high" if offsets[j] > 0 else "low"
-            low, high = number(regimes.low[r, j]), number(regimes.high[r, j])
-            said[owner] = f"{word} {shortened(names[j])} (mostly {low} to {high})"
-    return ", with " + " and ".join(said.values()) if said else ", spread over all of the data"
+            effects = subject.effects(model[:-1, None], place)[:-1, 0]
+            change = float(np.ptp(effects))
+            first, last = (shorten(choices[k], 20) for k in (effects.argmin(), effects.argmax()))
+        changes.append((change, f"as {shorten(name)} goes from {first} to {last}"))
+    changes.sort(key=lambda pair: -abs(pair[0]))
+    noise = max(1e-3 * abs(changes[0][0]), 1e-9 * abs(model[-1]))
+    effects_told = [pair for pair in changes if abs(pair[0]) > noise]
+    if not effects_told:
+        return f"{shorten(target)} = {number(model[-1])}"
+    said = [f"{signed(change)} {text}" for change, text in effects_told[:4]]
+    rest = len(effects_told) - len(said)
+    more = f", and {plural(rest, 'smaller effect')}" if rest else ""
+    return f"{shorten(target)}: {', '.join(said)}{more}"
+
+
+def _where(subject: Subject, regimes: Regimes, r: int) -> str:
+    """The two columns that tell a regime's rows most from the others."""
+    said = []
+    for found in distinguishing(subject, regimes, r, 2):
+        name, more = shorten(found["feature"]), found["offset"] > 0
+        if "category" in found:
+            often = "more" if more else "less"
+            said.append(f"{name} {often} often {shorten(found['category'], 20)}")
+        else:
+            low, high = number(found["low"]), number(found["high"])
+            said.append(f"{'high' if more else 'low'} {name} (mostly {low} to {high})")
+    return ", with " + " and ".join(said) if said else ", spread over all of the data"

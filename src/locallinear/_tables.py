@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._extras import extra
+
 if TYPE_CHECKING:
     import pandas
 
@@ -105,11 +107,11 @@ def shortened(cell: str, length: int = 40) -> str:
     return cell if len(cell) <= length else cell[: length - 1] + "…"
 
 
-def as_table(data: Any, text: Collection[str] = ()) -> Table:
+def as_table(data: Any, text: Collection[str] = (), missing: Collection[str] = ()) -> Table:
     """A Table of a pandas DataFrame, and a Table itself."""
     if isinstance(data, Table):
         return data
-    return from_frame(data, "the table", text)
+    return from_frame(data, "the table", text, missing)
 
 
 def check_names(path, names: list[str]) -> None:
@@ -125,19 +127,20 @@ def check_names(path, names: list[str]) -> None:
 
 def from_frame(frame, name: str, text: Collection[str], missing: Collection[str] = ()) -> Table:
     """A Table of a DataFrame of any types."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     frame = frame.reset_index(drop=True)
     names = [str(column) for column in frame.columns]
     check_names(name, names)
     if not len(frame):
         raise TableError(f"{name} has no rows.")
     no_value = {cell.strip() for cell in missing}
+    no_number = to_numbers(sorted(no_value), ".")
     columns = {}
     for i, column in enumerate(names):
         cells = frame.iloc[:, i]
         if pandas.api.types.is_numeric_dtype(cells) and cells.dtype != bool and column not in text:
             numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+            numbers = np.where(np.isin(numbers, no_number), np.nan, numbers)
             columns[column] = _finite(name, column, numbers)
         else:
             words = [_word(cell) for cell in cells]
@@ -154,8 +157,7 @@ def _word(cell: Any) -> str:
 
 def typed(table: str, name: str, cells: list[str | None], decimal: str, text: bool):
     """Numbers where all cells are, text otherwise; a column without any value is of numbers."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     column = pandas.Series(cells, dtype=object)
     if text:
         return column
@@ -177,8 +179,7 @@ def _finite(table: str, name: str, numbers: NDArray[np.float64]) -> NDArray[np.f
 
 def to_numbers(cells: Any, decimal: str) -> NDArray[np.float64]:
     """Cells as numbers, NaN for those that are none."""
-    import pandas
-
+    pandas = extra("pandas", "report", "Tables")
     cells = pandas.Series(cells, dtype=object)
     if decimal == ",":
         cells = cells.str.replace(",", ".", regex=False) if cells.notna().any() else cells

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._encoding import Encoding
+from ._encoding import Encoding, by_column
 from ._explanation import LocalExplanation
-from ._tables import as_table
+from ._tables import Table, as_table
 
 Array = NDArray[np.float64]
 
@@ -55,9 +55,13 @@ class TableModel:
         """The classes, in the order of `predict_proba`."""
         return self.estimator.classes_
 
+    def read(self, data) -> Table:
+        """The rows of a frame as this model takes them: what is text, and what means no value."""
+        return as_table(data, self.encoding.text, self.encoding.missing)
+
     def encode(self, data):
         """The numbers that the estimator takes, as a DataFrame."""
-        return self.encoding.inputs(as_table(data, self.encoding.text))
+        return self.encoding.inputs(self.read(data))
 
     def predict(self, data) -> NDArray:
         """Predict the targets, (q,) or (q, m), or the classes, (q,)."""
@@ -73,17 +77,19 @@ class TableModel:
         A column of text has value 1, so that its coefficient is what its text adds. Contributions
         and intercept add up to the prediction.
         """
-        X = self.encode(data)
-        raw = self.estimator.explain(X)
-        values = self.estimator._space.regressors(X.to_numpy())
-        whole = {"contributions": self._by_column(raw.contributions)}
+        table = self.read(data)
+        inputs = self.encode(table)
+        raw = self.estimator.explain(inputs)
+        values = self.estimator._space.regressors(inputs.to_numpy())
+        owners = self.encoding.owners
+        whole = {"contributions": by_column(raw.contributions, owners)}
         for name in ("anchor_part", "correction_part"):
             part = getattr(raw, name)
-            added = self._by_column(part[:, :-1] * values[:, :, None])
+            added = by_column(part[:, :-1] * values[:, :, None], owners)
             whole[name] = np.concatenate([added, part[:, -1:]], axis=1)
             for place, column in enumerate(self.encoding.columns):
                 if not column.is_text:
-                    first = int(np.searchsorted(self.encoding.owners, place))
+                    first = int(np.searchsorted(owners, place))
                     whole[name][:, place] = part[:, first]
         return replace(
             raw,
@@ -91,6 +97,9 @@ class TableModel:
             feature_weights=self._weights(raw.feature_weights),
             feature_names=self.encoding.names,
             target_names=self.target_names,
+            X=table.frame[self.encoding.names],
+            index=getattr(data, "index", None),
+            model=self,
             **whole,
         )
 
@@ -106,11 +115,6 @@ class TableModel:
         from .io import save
 
         save(self, path)
-
-    def _by_column(self, contributions: Array) -> Array:
-        """Sums over the encoded columns of each column, (q, columns, m)."""
-        starts = np.searchsorted(self.encoding.owners, np.arange(len(self.encoding.columns)))
-        return np.add.reduceat(contributions, starts, axis=1)
 
     def _weights(self, weights: Array | None) -> Array | None:
         if weights is None:

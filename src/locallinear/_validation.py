@@ -60,6 +60,44 @@ def check_magnitudes(values: Array, name: str) -> None:
         )
 
 
+def text_among_inputs(X) -> str | None:
+    """A sentence on the first column of X that holds text, None where all are numbers."""
+    names = getattr(X, "columns", None)
+    cells = np.asarray(X, dtype=object)
+    for j in range(cells.shape[1] if cells.ndim == 2 else 0):
+        word = _first_text(cells[:, j])
+        if word is not None:
+            column = j if names is None else repr(str(names[j]))
+            return (
+                f"X must hold numbers, but column {column} holds text, such as {word!r}; turn it "
+                "into numbers, as scikit-learn's OneHotEncoder does, or make a TableModel with "
+                "locallinear fit, which takes text as it is"
+            )
+    return None
+
+
+def check_numeric_targets(y) -> None:
+    """Refuse text as the targets of a regression."""
+    if getattr(y, "dtype", None) is None or np.asarray(y).dtype.kind in "OUST":
+        word = _first_text(np.asarray(y, dtype=object).ravel())
+        if word is not None:
+            raise ValueError(
+                f"y must hold numbers, but holds text, such as {word!r}; for classes use "
+                "FALLClassifier"
+            )
+
+
+def _first_text(cells: NDArray) -> str | None:
+    """The first text that is not a number."""
+    for cell in cells:
+        if isinstance(cell, str):
+            try:
+                float(cell)
+            except ValueError:
+                return cell
+    return None
+
+
 def check_labels(y: NDArray) -> NDArray:
     """Labels of classes, (n,)."""
     if y.dtype == object:

@@ -13,6 +13,7 @@ import click
 from . import __version__, _steps
 from ._demo import TARGET, diabetes
 from ._encoding import fit_encoding
+from ._extras import MissingExtraError
 from ._outputs import contributions, predictions
 from ._read_table import PARQUET
 from ._steps import BadInput
@@ -32,14 +33,8 @@ class Commands(click.Group):
         """Run a command."""
         try:
             return super().invoke(ctx)
-        except (TableError, ModelFileError) as error:
+        except (TableError, ModelFileError, MissingExtraError) as error:
             raise BadInput(str(error)) from error
-        except ModuleNotFoundError as error:
-            if (error.name or "").split(".")[0] not in {"pandas", "jinja2", "plotly", "matplotlib"}:
-                raise
-            raise BadInput(
-                f"This command needs {error.name}: pip install 'locallinear[report]'."
-            ) from error
 
 
 @click.group(cls=Commands)

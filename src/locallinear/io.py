@@ -29,6 +29,10 @@ class ModelFileError(ValueError):
     """A file that holds no model, or none that this version of the library can read."""
 
 
+class _OtherVersionError(Exception):
+    """Something in a whole file that only another version of the library knows."""
+
+
 def save(estimator, path: str | Path) -> None:
     """Write a fitted estimator to a file.
 
@@ -79,6 +83,11 @@ def load(path: str | Path):
             estimator = _revive(page, arrays)
         except ModelFileError:
             raise
+        except _OtherVersionError as error:
+            raise ModelFileError(
+                f"{path} was written by another version of locallinear: {error}; update "
+                "locallinear, or fit and save the model again"
+            ) from error
         except Exception as error:  # bytes that save never wrote can fail in any way
             raise ModelFileError(
                 f"{path} is no whole model file ({error}); save the model again"
@@ -103,11 +112,7 @@ def _read(file, path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
         page = json.loads(archive.read("model.json"))
         if not isinstance(page, dict) or page.get("format") != FORMAT:
             raise ModelFileError(f"{path} is an archive, but not of a model")
-        if page["version"] > VERSION:
-            raise ModelFileError(
-                f"{path} was written by a newer version of locallinear (file format "
-                f"{page['version']}, this one reads up to {VERSION}); update locallinear"
-            )
+        _check_version(page.get("version"), path)
         if archive.comment != _digest(file):
             raise ModelFileError(f"{path} was changed after it was saved; save the model again")
         arrays = {
@@ -116,6 +121,17 @@ def _read(file, path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
             if member.filename.endswith(".npy")
         }
     return page, arrays
+
+
+def _check_version(version: Any, path: Path) -> None:
+    if version == VERSION:
+        return
+    newer = isinstance(version, int | float) and version > VERSION
+    age, remedy = ("a newer", "update locallinear") if newer else ("an older", "fit and save again")
+    raise ModelFileError(
+        f"{path} was written by {age} version of locallinear (file format {version}, and this one "
+        f"reads {VERSION}); {remedy}"
+    )
 
 
 def _read_array(data: bytes) -> NDArray:
@@ -144,7 +160,11 @@ def _describe(estimator, name: str, arrays: dict[str, NDArray]) -> dict[str, Any
 
 def _revive(page: dict[str, Any], arrays: dict[str, NDArray]):
     """The estimator that `_describe` described."""
-    estimator = _estimator_class(page["class"])(**_decode(page["parameters"], arrays))
+    kind, parameters = _estimator_class(page["class"]), _decode(page["parameters"], arrays)
+    unknown = sorted(set(parameters) - set(kind().get_params(deep=False)))
+    if unknown:
+        raise _OtherVersionError(f"its {page['class']} has the parameter {unknown[0]!r}")
+    estimator = kind(**parameters)
     estimator._validate_params()
     estimator._set_state(_decode(page["state"], arrays))
     return estimator
@@ -203,5 +223,5 @@ def _estimator_class(name: str):
     import locallinear
 
     if name not in locallinear.__all__ or not hasattr(getattr(locallinear, name), "_set_state"):
-        raise ValueError(f"it holds a {name!r}, which this version does not know")
+        raise _OtherVersionError(f"it holds a {name!r}, which this one does not know")
     return getattr(locallinear, name)

@@ -11,7 +11,7 @@ from .coefficients import CoefficientDisplay
 from .contributions import ContributionDisplay
 from .predictions import PredictionDisplay
 from .regimes import RegimeDisplay
-from .report import report_data, write_report
+from .report import data_of_explanation, report_data, write_report
 
 __all__ = [
     "AlphaPathDisplay",
@@ -19,6 +19,7 @@ __all__ = [
     "ContributionDisplay",
     "PredictionDisplay",
     "RegimeDisplay",
+    "data_of_explanation",
     "report_data",
     "write_report",
 ]

@@ -14,8 +14,9 @@ def fall_of(estimator) -> FALL:
     model = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(model, FALL):
         raise TypeError(
-            "expected a fitted FALLRegressor, FALLClassifier or a search over them, but got "
-            f"{type(estimator).__name__}; of a pipeline, pass the last step and transformed rows"
+            "expected a fitted FALLRegressor, FALLClassifier, a search over them or a TableModel, "
+            f"but got {type(estimator).__name__}; of a pipeline, pass the last step and "
+            "transformed rows"
         )
     check_is_fitted(model)
     return model
@@ -27,18 +28,6 @@ def stored_samples(model: FALL) -> tuple[Array, Array]:
     nothing = np.empty((0, len(model._target_names)))
     Y = model._targets(places, len(model._samples["Z"]), nothing)
     return model._space.inverse(model._samples["Z"][places]), Y
-
-
-def center(model: FALL) -> Array:
-    """What the coefficients multiply at the average sample, (d,): where pictures start from."""
-    X, _ = stored_samples(model)
-    return model._space.regressors(X.mean(axis=0, keepdims=True))[0]
-
-
-def spread(model: FALL) -> Array:
-    """Standard deviations of what the coefficients multiply, (d,): a usual step of a feature."""
-    X, _ = stored_samples(model)
-    return model._space.regressors(X).std(axis=0)
 
 
 def main_regimes(neighbor_labels: NDArray, neighbor_weights: Array) -> NDArray[np.intp]:

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._fall import FALL
-from ._model import spread, stored_samples
+from ._subject import Subject
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Regimes:
-    """The r regimes that have samples, largest first.
+    """The r regimes that have samples, largest first, by the d features of the model.
 
     Attributes
     ----------
@@ -28,8 +27,6 @@ class Regimes:
     low, high : arrays (r, d)
         Where the middle four fifths of a regime's samples lie, in units.
     target_means : array (r, m)
-    spread : array (d,)
-        Standard deviations of what the coefficients multiply.
     """
 
     labels: NDArray[np.intp]
@@ -39,12 +36,11 @@ class Regimes:
     low: Array
     high: Array
     target_means: Array
-    spread: Array
 
 
-def regimes_of(model: FALL) -> Regimes:
+def regimes_of(subject: Subject) -> Regimes:
     """The regimes of a fitted model, from the samples that it keeps."""
-    X, Y = stored_samples(model)
+    model, (X, Y) = subject.fall, subject.samples
     labels, inverse, sizes = np.unique(model.labels_, return_inverse=True, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
     members = [np.flatnonzero(inverse == r) for r in order]
@@ -59,5 +55,35 @@ def regimes_of(model: FALL) -> Regimes:
         low=ranges[:, 0],
         high=ranges[:, 1],
         target_means=np.array([Y[rows].mean(axis=0) for rows in members]),
-        spread=spread(model),
     )
+
+
+def distinguishing(subject: Subject, regimes: Regimes, r: int, limit: int) -> list[dict]:
+    """What sets a regime's samples apart, the clearest first, one thing a column.
+
+    Each has the column's ``feature``, the ``offset`` of the regime's mean in standard deviations
+    and, of numbers, ``low`` and ``high``; of text the ``category`` that stands out, its ``share``
+    in the regime and ``overall``.
+    """
+    found: dict[int, dict] = {}
+    offsets = regimes.offsets[r]
+    for j in np.argsort(-np.abs(offsets), kind="stable"):
+        place = int(subject.owners[j])
+        if abs(offsets[j]) < 0.25 or len(found) == limit:
+            break
+        if place in found:
+            continue
+        found[place] = {"feature": subject.names[place], "offset": float(offsets[j])}
+        choices = subject.choices(place)
+        if choices is None:
+            ends = {"low": float(regimes.low[r, j]), "high": float(regimes.high[r, j])}
+            found[place] |= ends
+            continue
+        column = subject.samples[0][:, j]
+        inside = subject.fall.labels_ == regimes.labels[r]
+        found[place] |= {
+            "category": choices[j - subject.part(place).start],
+            "share": float(column[inside].mean()),
+            "overall": float(column.mean()),
+        }
+    return list(found.values())

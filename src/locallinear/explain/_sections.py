@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from .._explanation import LocalExplanation
-from .._fall import FALL
+from .._encoding import by_column
 from ..kernels.combine import nearest_probabilities
-from ._model import center, main_regimes, spread, stored_samples
-from ._regimes import regimes_of
+from ._equations import Term, terms_of
+from ._model import main_regimes
+from ._regimes import distinguishing, regimes_of
 from ._scores import cross_validated
-from ._text import largest_terms
+from ._subject import NOISE, Subject
 
 # A file stays below 8 MB, of which plotly takes 5. A number with its comma takes some characters
 # more than its digits.
@@ -24,11 +24,12 @@ DIGITS = 10
 NEIGHBOR_DIGITS = 6
 
 
-def rows_that_fit(model: FALL, max_rows: int) -> int:
+def rows_that_fit(subject: Subject, max_rows: int) -> int:
     """How many rows the bound on a file's size allows."""
-    d, m = model.n_features_in_, len(model._target_names)
-    neighbors = min(model.n_neighbors, MOST_NEIGHBORS)
-    a_row = d * (1 + 3 * m) * (DIGITS + 4.5) + neighbors * (d + m + 2) * (NEIGHBOR_DIGITS + 4)
+    c, d, m = len(subject.columns), len(subject.owners), len(subject.targets)
+    numbers = c * (1 + 2 * m) + (d if d == c else d + c) * m
+    neighbors = min(subject.fall.n_neighbors, MOST_NEIGHBORS)
+    a_row = numbers * (DIGITS + 4.5) + neighbors * (c + m + 2) * (NEIGHBOR_DIGITS + 4)
     return max(1, min(max_rows, int(MOST_CHARACTERS / a_row)))
 
 
@@ -39,7 +40,7 @@ def sampled(n: int, most: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
-def scores_section(model: FALL, X: NDArray, y: NDArray, n_jobs) -> dict[str, Any]:
+def scores_section(model, X: NDArray, y: NDArray, n_jobs) -> dict[str, Any]:
     """Section 1; where the samples are too few to be split, the reason."""
     rows = sampled(len(X), MOST_SCORED)
     try:
@@ -57,98 +58,132 @@ def scores_section(model: FALL, X: NDArray, y: NDArray, n_jobs) -> dict[str, Any
     }
 
 
-def regimes_section(model: FALL, targets: list[str]) -> list[dict[str, Any]]:
+def regimes_section(subject: Subject, targets: list[str]) -> list[dict[str, Any]]:
     """Section 2: the regimes, largest first."""
-    found = regimes_of(model)
-    names = [str(name) for name in model._feature_names()]
-    out = []
-    for r, label in enumerate(found.labels.tolist()):
-        order = np.argsort(-np.abs(found.offsets[r]), kind="stable")[:3]
-        out.append(
-            {
-                "label": label,
-                "size": int(found.sizes[r]),
-                "share": float(found.sizes[r] / found.sizes.sum()),
-                "equations": [
-                    _equation(names, found.models[r, :, t], found.spread, target)
-                    for t, target in enumerate(targets)
-                ],
-                "target_means": _rounded(found.target_means[r]),
-                "distinguishing": [
-                    {
-                        "feature": names[j],
-                        "offset": float(found.offsets[r, j]),
-                        "low": float(found.low[r, j]),
-                        "high": float(found.high[r, j]),
-                    }
-                    for j in order
-                    if abs(found.offsets[r, j]) >= 0.25
-                ],
-            }
-        )
-    return out
+    found = regimes_of(subject)
+    return [
+        {
+            "label": label,
+            "size": int(found.sizes[r]),
+            "share": float(found.sizes[r] / found.sizes.sum()),
+            "equations": [
+                _equation(subject, found.models[r, :, t], target)
+                for t, target in enumerate(targets)
+            ],
+            "target_means": _rounded(found.target_means[r]),
+            "distinguishing": distinguishing(subject, found, r, 3),
+        }
+        for r, label in enumerate(found.labels.tolist())
+    ]
 
 
-def _equation(names: list[str], model: NDArray, spread: NDArray, target: str) -> dict[str, Any]:
+def _equation(subject: Subject, model: NDArray, target: str) -> dict[str, Any]:
     """An equation in parts, so that a page can keep each name's direction of writing apart."""
-    places, n_smaller = largest_terms(model, spread, 4)
+    terms, n_smaller = terms_of(subject, model, 4)
     return {
         "target": target,
         "intercept": float(model[-1]),
-        "terms": [{"feature": names[j], "coef": float(model[j])} for j in places],
+        "terms": [_plain_term(term) for term in terms],
         "n_smaller": n_smaller,
     }
 
 
-def space_section(model: FALL) -> dict[str, Any]:
-    """What coefficients multiply: the features, or in quantile space their ranks."""
-    X, _ = stored_samples(model)
-    Z = model._space.regressors(X)
+def _plain_term(term: Term) -> dict[str, Any]:
+    if term.coef is not None:
+        return {"feature": term.feature, "coef": term.coef}
+    effects = [{"category": category, "adds": by} for category, by in term.effects]
+    return {"feature": term.feature, "effects": effects, "n_more": term.n_more}
+
+
+def space_section(subject: Subject) -> dict[str, Any]:
+    """What coefficients multiply: the features, or in quantile space their ranks.
+
+    A column of text has a list of its categories' shares for its center, and no place between.
+    """
+    space, X = subject.fall._space, subject.samples[0]
+    Z = space.regressors(X)
+    low, high = Z.min(axis=0), Z.max(axis=0)
     knots = None
-    if not model._space.has_units:
-        at = np.linspace(Z.min(axis=0), Z.max(axis=0), MOST_KNOTS)
-        knots = {"scaled": _rounded(at.T), "units": _rounded(model._space.inverse(at).T)}
+    if not space.has_units:
+        at = np.linspace(low, high, MOST_KNOTS)
+        units = _by_place(subject, _rounded(space.inverse(at).T))
+        knots = {"scaled": _by_place(subject, _rounded(at.T)), "units": units}
+    center: list = _by_place(subject, _rounded(subject.center))
+    for place, column in enumerate(subject.columns):
+        if column.is_text:
+            center[place] = _rounded(subject.shares(place))
     return {
-        "has_units": model._space.has_units,
-        "center": _rounded(center(model)),
-        "spread": _rounded(spread(model)),
-        "low": _rounded(Z.min(axis=0)),
-        "high": _rounded(Z.max(axis=0)),
+        "has_units": space.has_units,
+        "center": center,
+        "spread": _by_place(subject, _rounded(subject.spread)),
+        "low": _by_place(subject, _rounded(low)),
+        "high": _by_place(subject, _rounded(high)),
         "knots": knots,
     }
 
 
-def rows_section(model: FALL, explanation: LocalExplanation) -> dict[str, Any]:
-    """Sections 3 and 4: the rows and their exact models, a list a target in each."""
-    X = np.asarray(explanation.X)
-    regressors = model._space.regressors(X)
-    anchor = explanation.anchor_part
-    scores = explanation.contributions.sum(axis=1) + explanation.intercept
+def _by_place(subject: Subject, of_features: list) -> list:
+    """What belongs to the feature of each column of numbers, and None for columns of text."""
+    return [
+        None if column.is_text else of_features[subject.part(place).start]
+        for place, column in enumerate(subject.columns)
+    ]
+
+
+def rows_section(subject: Subject, X) -> dict[str, Any]:
+    """Sections 3 and 4: the rows and their exact models, a list a target in each.
+
+    A coefficient of a column of text is a list: what each of its choices adds. A position is what
+    a coefficient multiplies, or the number of the choice. What rounding leaves of zeros is zero.
+    """
+    given = subject.inputs(X)
+    inputs = np.asarray(given, dtype=np.float64)
+    told = subject.fall.explain(given)
+    contributions = by_column(told.contributions, subject.owners)
+    scores = contributions.sum(axis=1) + told.intercept
+    size = np.abs(scores) + np.abs(told.intercept)
+    counts = subject.counts(told.coef, contributions, size)
+    contributions = np.where(counts, contributions, 0.0)
+    coef = np.where(counts[:, subject.owners], told.coef, 0.0)
+    regressors = subject.fall._space.regressors(inputs)[:, :, None]
+    anchor = told.anchor_part
+    by_anchor = by_column(anchor[:, :-1] * regressors, subject.owners)
+    by_anchor = np.where(np.abs(by_anchor) > NOISE * size[:, None], by_anchor, 0.0)
+    plain = subject.table is None and subject.fall._space.has_units
     out = {
-        "values": _rounded(X),
-        "regressors": None if model._space.has_units else _rounded(regressors),
+        "values": _rounded_values(subject.values(X)),
+        "positions": None if plain else _rounded(subject.positions(inputs)),
         "prediction": _rounded(scores),
-        "intercept": _rounded(explanation.intercept),
-        "coef": _rounded(explanation.coef.swapaxes(1, 2)),
-        "contributions": _rounded(explanation.contributions.swapaxes(1, 2)),
+        "intercept": _rounded(told.intercept),
+        "coef": _coefficients(subject, coef),
+        "contributions": _rounded(contributions.swapaxes(1, 2)),
         "anchor_intercept": _rounded(anchor[:, -1]),
-        "anchor_contributions": _rounded((anchor[:, :-1] * regressors[:, :, None]).swapaxes(1, 2)),
-        "regime": main_regimes(explanation.neighbor_labels, explanation.neighbor_weights).tolist(),
-        "neighbors": explanation.neighbors[:, :MOST_NEIGHBORS].tolist(),
-        "neighbor_weights": _rounded(explanation.neighbor_weights[:, :MOST_NEIGHBORS], 6),
-        "n_neighbors": explanation.neighbors.shape[1],
+        "anchor_contributions": _rounded(by_anchor.swapaxes(1, 2)),
+        "regime": main_regimes(told.neighbor_labels, told.neighbor_weights).tolist(),
+        "neighbors": told.neighbors[:, :MOST_NEIGHBORS].tolist(),
+        "neighbor_weights": _rounded(told.neighbor_weights[:, :MOST_NEIGHBORS], 6),
+        "n_neighbors": told.neighbors.shape[1],
     }
-    if is_classifier(model):
+    if is_classifier(subject.fall):
         out["probability"] = _rounded(nearest_probabilities(scores))
     return out
 
 
-def samples_section(explanation: LocalExplanation, X: NDArray, y: NDArray, names) -> dict[str, Any]:
+def _coefficients(subject: Subject, coef: NDArray) -> list:
+    """Coefficients (q, d, m) as lists by row, target and column."""
+    columns = [
+        _rounded(subject.effects(coef, place).transpose(0, 2, 1))
+        if column.is_text
+        else _rounded(coef[:, subject.part(place).start])
+        for place, column in enumerate(subject.columns)
+    ]
+    return [[list(line) for line in zip(*row, strict=True)] for row in zip(*columns, strict=True)]
+
+
+def samples_section(subject: Subject, inputs: NDArray, y: NDArray, shown, names) -> dict[str, Any]:
     """The samples that are shown as neighbours, by number."""
-    model = explanation.model
-    shown = np.unique(explanation.neighbors[:, :MOST_NEIGHBORS])
-    labels = model.labels_[shown].tolist()
-    values = _rounded(X[shown], NEIGHBOR_DIGITS)
+    labels = subject.fall.labels_[shown].tolist()
+    values = _rounded_values(subject.sample_values(inputs[shown]), NEIGHBOR_DIGITS)
     targets = plain_targets(y[shown])
     return {
         str(i): {"name": names[i], "values": v, "true": t, "regime": r}
@@ -156,14 +191,14 @@ def samples_section(explanation: LocalExplanation, X: NDArray, y: NDArray, names
     }
 
 
-def names_of_targets(model: FALL, y) -> list[str]:
+def names_of_targets(subject: Subject, y) -> list[str]:
     """Names of targets or classes, with those of a frame where y is one."""
-    if not is_classifier(model):
+    if not is_classifier(subject.fall):
         if hasattr(y, "columns"):
             return [str(name) for name in y.columns]
         if getattr(y, "name", None) is not None:
             return [str(y.name)]
-    return list(model._target_names)
+    return subject.targets
 
 
 def names_of_rows(X, names, word: str) -> list[str]:
@@ -206,3 +241,10 @@ def _rounded(array, digits: int = DIGITS) -> list:
     for size in reversed(array.shape[1:]):
         flat = [flat[i : i + size] for i in range(0, len(flat), size)]
     return flat
+
+
+def _rounded_values(lines: list[list], digits: int = DIGITS) -> list[list]:
+    """Values of rows: numbers to so many digits, texts as they are."""
+    return [
+        [float(f"{v:.{digits}g}") if isinstance(v, float) else v for v in line] for line in lines
+    ]

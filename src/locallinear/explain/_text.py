@@ -38,22 +38,11 @@ def largest(sizes: ArrayLike, limit: int) -> tuple[list[int], list[int]]:
     return (order, []) if len(order) <= limit + 1 else (order[:limit], order[limit:])
 
 
-def largest_terms(model: Array, spread: Array, limit: int) -> tuple[list[int], int]:
-    """Places of the terms of a linear model (d + 1,) that matter, and how many more there are.
-
-    What matters is a coefficient times its feature's spread; terms that are zero do not count.
-    """
-    named, rest = largest(model[:-1] * spread, limit)
-    return [j for j in named if model[j] != 0], int(np.count_nonzero(model[rest]))
+def plural(count: int, word: str) -> str:
+    """A count and its word."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def equation(
-    names: list[str], model: Array, spread: Array, target: str, limit: int = 4, length: int = 28
-) -> str:
-    """A linear model (d + 1,; intercept last) as a line of text, the terms that matter first."""
-    named, n_smaller = largest_terms(model, spread, limit)
-    text = f"{shorten(target, length)} = {number(model[-1])}"
-    for j in named:
-        sign = "+" if model[j] > 0 else "−"
-        text += f" {sign} {number(abs(model[j]))} · {shorten(names[j], length)}"
-    return text + (f" + {n_smaller} smaller terms" if n_smaller else "")
+def signed(value: float, digits: int = 3) -> str:
+    """A number with its sign."""
+    return ("+" if value > 0 else "") + number(value, digits)

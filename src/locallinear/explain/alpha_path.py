@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
-from ._model import check_row, check_target, fall_of, stored_samples, take_rows
+from .._extras import extra
+from .._tabular import TableModel
+from ._model import check_row, check_target, take_rows
+from ._subject import Subject, labels_of, subject_of
 from ._text import number, plain
 
 Array = NDArray[np.float64]
@@ -31,6 +35,8 @@ class AlphaPathDisplay:
     alpha, prediction : float
         The fitted model's.
     target_name : str
+    is_score : bool
+        Whether the prediction is the score of a class.
 
     Examples
     --------
@@ -54,6 +60,7 @@ class AlphaPathDisplay:
     alpha: float
     prediction: float
     target_name: str
+    is_score: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -62,7 +69,7 @@ class AlphaPathDisplay:
 
         Parameters
         ----------
-        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
         X : array-like (q, d)
         y : array-like, optional
             Labels of X.
@@ -71,22 +78,22 @@ class AlphaPathDisplay:
         alphas : array-like (L,), optional
             By default from where the labels win to where the anchors do.
         """
-        model = fall_of(estimator)
-        target = check_target(target, model._target_names)
-        row = check_row(row, len(X))
-        here = take_rows(X, np.array([row]))
-        fitted = model.explain(here)
+        subject = subject_of(estimator)
+        model = subject.fall
+        target = check_target(target, subject.targets)
+        here = take_rows(X, np.array([check_row(row, len(X))]))
+        fitted = subject.explain(here)
         if alphas is None:
             d = model.n_features_in_ + 1
             low, high = min(1e-4 * d, model.alpha or d), max(1e4 * d, model.alpha)
             alphas = np.geomspace(low, high, 61)
         alphas = np.asarray(alphas, dtype=np.float64)
-        path = [_at(model, here, alpha) for alpha in alphas]
-        anchor = _at(model, here, np.inf)
-        near = stored_samples(model)[1][fitted.neighbors[0], target]
+        path = [_at(subject, here, alpha) for alpha in alphas]
+        anchor = _at(subject, here, np.inf)
+        near = subject.samples[1][fitted.neighbors[0], target]
         label = float(fitted.neighbor_weights[0] @ near)
         if y is not None:
-            label = _label(model, y, row, target)
+            label = _label(subject, X, y, row, target)
         return cls(
             alphas=alphas,
             predictions=np.array([one.prediction.reshape(-1)[target] for one in path]),
@@ -97,7 +104,8 @@ class AlphaPathDisplay:
             own_label=y is not None,
             alpha=float(model.alpha),
             prediction=float(fitted.prediction.reshape(-1)[target]),
-            target_name=model._target_names[target],
+            target_name=subject.targets[target],
+            is_score=is_classifier(model),
         )
 
     def plot(self, ax=None):
@@ -112,8 +120,7 @@ class AlphaPathDisplay:
         self
         """
         if ax is None:
-            from matplotlib import pyplot
-
+            pyplot = extra("matplotlib.pyplot", "plot", "Pictures")
             _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         ax.axhline(self.anchor_prediction, color="#6d28d9", linestyle="--", linewidth=1.2)
@@ -145,22 +152,24 @@ class AlphaPathDisplay:
         ax.set_xscale("log")
         ax.margins(y=0.15)
         ax.set_xlabel("alpha (λ)")
-        ax.set_ylabel(plain(self.target_name, 40))
-        ax.set_title("From the label to the anchors as alpha grows", loc="left")
+        ax.set_ylabel(("score of " if self.is_score else "") + plain(self.target_name, 40))
+        start = "its label" if self.own_label else "its neighbours' own models"
+        ax.set_title(f"From {start} to the anchors as alpha grows", loc="left")
         ax.spines[["top", "right"]].set_visible(False)
         return self
 
 
-def _at(model, X, alpha: float):
+def _at(subject: Subject, X, alpha: float):
     """The explanation with another alpha: it acts on predictions alone, no fit depends on it."""
-    other = copy(model)
+    other = copy(subject.fall)
     other.alpha = alpha
-    return other.explain(X)
+    table = None if subject.table is None else TableModel(subject.table.encoding, other)
+    return Subject(other, subject.columns, table).explain(X)
 
 
-def _label(model, y, row: int, target: int) -> float:
+def _label(subject: Subject, X, y, row: int, target: int) -> float:
     """A row's label as a number: for classes 1 or 0."""
-    label = np.asarray(y)[row]
-    if hasattr(model, "classes_"):
-        return float(label == model.classes_[target])
+    label = labels_of(subject, X, y)[row]
+    if hasattr(subject.fall, "classes_"):
+        return float(label == subject.fall.classes_[target])
     return float(np.atleast_1d(label)[target])

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._model import check_target, fall_of, main_regimes
+from .._extras import extra
+from ._model import check_target, main_regimes
+from ._subject import MISSING, subject_of
 from ._text import plain
 
 Array = NDArray[np.float64]
@@ -22,7 +24,9 @@ class CoefficientDisplay:
     Attributes
     ----------
     values, coef, contributions : arrays (q,)
-        The feature in each row, its coefficient there and what it adds to the prediction.
+        The feature in each row, its coefficient there and what it adds to the prediction. Of a
+        column of text, the coefficient is what the row's category adds there more than the
+        average one.
     regimes : array (q,)
         The anchor with the most weight in each row's model.
     feature_name, target_name : str
@@ -56,25 +60,34 @@ class CoefficientDisplay:
 
         Parameters
         ----------
-        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
         X : array-like (q, d)
         feature : int or str
             The feature's place or name.
         target : int, default=0
             Which target or class.
         """
-        model = fall_of(estimator)
-        explanation = model.explain(X)
+        subject = subject_of(estimator)
+        explanation = subject.explain(X)
         target = check_target(target, explanation.target_names)
         j = _place(feature, explanation.feature_names)
+        contributions = explanation.contributions[:, j, target]
+        values, coef = (
+            [line[j] for line in subject.values(explanation.X)],
+            explanation.coef[:, j, target],
+        )
+        if subject.columns[j].is_text:
+            values = [MISSING if value is None else value for value in values]
+            average = subject.at_average(subject.feature_coef(explanation))
+            coef = contributions - average[:, j, target]
         return cls(
-            values=explanation.X[:, j],
-            coef=explanation.coef[:, j, target],
-            contributions=explanation.contributions[:, j, target],
+            values=np.array(values, dtype=str if subject.columns[j].is_text else np.float64),
+            coef=coef,
+            contributions=contributions,
             regimes=main_regimes(explanation.neighbor_labels, explanation.neighbor_weights),
             feature_name=str(explanation.feature_names[j]),
             target_name=explanation.target_names[target],
-            has_units=model._space.has_units,
+            has_units=subject.fall._space.has_units,
         )
 
     def plot(self, ax=None, *, max_regimes: int = 6):
@@ -91,39 +104,50 @@ class CoefficientDisplay:
         self
         """
         if ax is None:
-            from matplotlib import pyplot
-
+            pyplot = extra("matplotlib.pyplot", "plot", "Pictures")
             _, ax = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
+        x = self._draw_categories(ax) if self.is_text else self.values
         labels, counts = np.unique(self.regimes, return_counts=True)
         common = labels[np.argsort(-counts, kind="stable")][: min(max_regimes, len(COLORS))]
+        groups = [
+            (self.regimes == label, color, f"{label}", 1.0)
+            for label, color in zip(common, COLORS, strict=False)
+        ]
         other = ~np.isin(self.regimes, common)
-        style = {"s": 18, "alpha": 0.75, "linewidths": 0}
-        for label, color in zip(common, COLORS, strict=False):
-            rows = self.regimes == label
-            ax.scatter(self.values[rows], self.coef[rows], color=color, label=f"{label}", **style)
         if other.any():
-            n_other = len(labels) - len(common)
-            ax.scatter(
-                self.values[other],
-                self.coef[other],
-                color=OTHER,
-                label=f"{n_other} others",
-                zorder=0.5,
-                **style,
-            )
+            groups.append((other, OTHER, f"{len(labels) - len(common)} others", 0.5))
+        for rows, color, label, order in groups:
+            style = {"s": 18, "alpha": 0.75, "linewidths": 0, "zorder": order}
+            ax.scatter(x[rows], self.coef[rows], color=color, label=label, **style)
         ax.axhline(0, color="#475569", linewidth=0.8, zorder=0)
         unit = "" if self.has_units else " (per rank unit)"
         ax.set_xlabel(plain(self.feature_name, 60))
-        ax.set_ylabel(f"coefficient{unit}")
+        ax.set_ylabel("adds, against the average" if self.is_text else f"coefficient{unit}")
         ax.set_title(
-            f"Effect of {plain(self.feature_name, 36)} on {plain(self.target_name)}", loc="left"
+            f"Effect of {plain(self.feature_name, 30)} on {plain(self.target_name, 22)}", loc="left"
         )
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(
             title="regime", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9
         )
         return self
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the feature is a column of text."""
+        return self.values.dtype.kind == "U"
+
+    def _draw_categories(self, ax) -> Array:
+        """Name the categories on the axis, the highest last, and return where the points go."""
+        names, inverse = np.unique(self.values, return_inverse=True)
+        typical = [np.median(self.coef[inverse == k]) for k in range(len(names))]
+        rank = np.argsort(np.argsort(typical, kind="stable"), kind="stable")
+        order = np.argsort(rank)
+        turn = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if len(names) > 5 else {}
+        ax.set_xticks(range(len(names)), [plain(names[k], 20) for k in order], **turn)
+        # Beside each other, or points of equal height would hide one another.
+        return rank[inverse] + np.random.default_rng(0).uniform(-0.25, 0.25, len(inverse))
 
 
 def _place(feature: int | str, names: list[str]) -> int:

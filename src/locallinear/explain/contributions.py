@@ -5,12 +5,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from .._explanation import LocalExplanation
-from ._model import center, check_row, check_target, fall_of, stored_samples, take_rows
-from ._text import largest, number, plain
+from .._extras import extra
+from ._model import check_row, check_target, take_rows
+from ._subject import MISSING, subject_of
+from ._text import largest, number, plain, signed
 
 Array = NDArray[np.float64]
+
+CONSTANT = "No feature counts here:\nall neighbours follow\nthe same constant."
 
 UP, DOWN, TOTAL, NEAR = "#c2410c", "#1d4ed8", "#475569", "#0f766e"
 
@@ -25,15 +30,19 @@ class ContributionDisplay:
         What each feature adds; with `intercept` they add up to `prediction`.
     intercept, prediction : float
     coef : array (d,)
-    values : array (d,) or None
-        The feature values of the row.
-    center : array (d,) or None
-        What the coefficients multiply at the average sample.
+    values : list (d,) or None
+        The row's values: numbers, texts, and None where one is missing.
+    at_average : array (d,) or None
+        What each feature would add to the same model at the average sample.
     neighbors, neighbor_weights, neighbor_labels : arrays (K,)
         The samples behind the prediction, nearest first, and their regimes.
     neighbor_targets : array (K,) or None
     feature_names : list of str
     target_name : str
+    is_score : bool
+        Whether the prediction is the score of a class.
+    is_constant : bool
+        Whether no feature counts here, as all neighbours follow the same constant.
     ax_, figure_, bars_, neighbor_ax_
         What `plot` drew on and drew.
 
@@ -58,9 +67,11 @@ class ContributionDisplay:
     neighbor_labels: NDArray[np.intp]
     feature_names: list[str]
     target_name: str
-    values: Array | None = None
-    center: Array | None = None
+    values: list | None = None
+    at_average: Array | None = None
     neighbor_targets: Array | None = None
+    is_score: bool = False
+    is_constant: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -69,22 +80,29 @@ class ContributionDisplay:
         q = len(explanation.contributions)
         row = check_row(row, q)
         target = check_target(target, explanation.target_names)
-        neighbors, model = explanation.neighbors[row], explanation.model
-        known = model is not None and hasattr(model, "_samples")
-        return cls(
+        shown = cls(
             contributions=explanation.contributions[row, :, target],
             intercept=float(explanation.intercept[row, target]),
             prediction=float(explanation.prediction.reshape(q, -1)[row, target]),
             coef=explanation.coef[row, :, target],
-            neighbors=neighbors,
+            neighbors=explanation.neighbors[row],
             neighbor_weights=explanation.neighbor_weights[row],
             neighbor_labels=explanation.neighbor_labels[row],
             feature_names=[str(name) for name in explanation.feature_names],
             target_name=explanation.target_names[target],
-            values=None if explanation.X is None else explanation.X[row],
-            center=center(model) if known else None,
-            neighbor_targets=stored_samples(model)[1][neighbors, target] if known else None,
         )
+        if explanation.model is not None and explanation.X is not None:
+            subject = subject_of(explanation.model)
+            shown.is_score = is_classifier(subject.fall)
+            here = slice(row, row + 1)
+            coef = subject.feature_coef(explanation, here)
+            shown.values = subject.values(explanation.X[here])[0]
+            shown.at_average = subject.at_average(coef)[0, :, target]
+            size = np.abs(explanation.prediction.reshape(q, -1)) + np.abs(explanation.intercept)
+            counts = subject.counts(coef, explanation.contributions[here], size[here])
+            shown.is_constant = not counts[0, :, target].any()
+            shown.neighbor_targets = subject.samples[1][shown.neighbors, target]
+        return shown
 
     @classmethod
     def from_estimator(cls, estimator, X, *, row: int = 0, target: int = 0):
@@ -92,13 +110,13 @@ class ContributionDisplay:
 
         Parameters
         ----------
-        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
         X : array-like (q, d)
         row, target : int
             Which row, and which target or class.
         """
         here = take_rows(X, np.array([check_row(row, len(X))]))
-        return cls.from_explanation(fall_of(estimator).explain(here), target=target)
+        return cls.from_explanation(subject_of(estimator).explain(here), target=target)
 
     def plot(self, ax=None, *, max_features: int = 10, max_neighbors: int = 8, reference="mean"):
         """Draw the contributions, and the neighbours on the right.
@@ -121,8 +139,7 @@ class ContributionDisplay:
         if reference not in ("mean", "zero"):
             raise ValueError(f"reference must be 'mean' or 'zero', but is {reference!r}")
         if ax is None:
-            from matplotlib import pyplot
-
+            pyplot = extra("matplotlib.pyplot", "plot", "Pictures")
             n_bars = min(max_features, len(self.contributions)) + 3
             _, ax = pyplot.subplots(figsize=(9.5, 1.2 + 0.36 * n_bars), layout="tight")
         self.ax_, self.figure_ = ax, ax.figure
@@ -136,9 +153,8 @@ class ContributionDisplay:
         Each step starts where the one before ends, and the last line is the prediction.
         """
         start, parts, first = self.intercept, self.contributions, "intercept"
-        if reference == "mean" and self.center is not None:
-            at_center = self.coef * self.center
-            start, parts = start + at_center.sum(), parts - at_center
+        if reference == "mean" and self.at_average is not None:
+            start, parts = start + self.at_average.sum(), parts - self.at_average
             first = "at the average sample"
         named, rest = largest(parts, max_features)
         steps = [(self._label(j), float(parts[j])) for j in named]
@@ -152,10 +168,16 @@ class ContributionDisplay:
 
     def _label(self, j: int) -> str:
         name = plain(self.feature_names[j])
-        return name if self.values is None else f"{name} = {number(self.values[j])}"
+        if self.values is None:
+            return name
+        value = self.values[j]
+        if value is None:
+            return f"{name} {MISSING}"
+        return f"{name} = {plain(value, 20) if isinstance(value, str) else number(value)}"
 
     def _draw_bars(self, ax, max_features: int, reference: str) -> None:
         lines = self.waterfall(max_features, reference)
+        lines = [lines[0], lines[-1]] if self.is_constant else lines
         places = np.arange(len(lines))[::-1]
         first, last = lines[0][2], self.prediction
         steps = lines[1:-1]
@@ -172,7 +194,7 @@ class ContributionDisplay:
             ax.plot([at, at], [place + 1, place], color=TOTAL, linewidth=0.8, zorder=0)
             at = start + step
         for place, (_, start, step) in zip(places[1:-1], steps, strict=True):
-            text = ("+" if step > 0 else "") + number(step)
+            text = signed(step)
             side, gap = ("left", 4) if step >= 0 else ("right", -4)
             ax.annotate(
                 text,
@@ -192,14 +214,17 @@ class ContributionDisplay:
                 va="center",
                 weight="bold",
             )
+        if self.is_constant:
+            ax.text(0.45, 0.5, CONSTANT, transform=ax.transAxes, ha="right", va="center")
         ax.set_yticks(places, [label for label, _, _ in lines])
         ends = np.array([first, last, *(start + step for _, start, step in steps)])
         room = 0.22 * (np.ptp(ends) or abs(first) or 1.0)
         ax.set_xlim(ends.min() - room, ends.max() + room)
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
-        ax.set_xlabel(plain(self.target_name, 60))
-        ax.set_title(f"{plain(self.target_name, 40)}: {number(self.prediction, 4)}", loc="left")
+        word = ("score of " if self.is_score else "") + plain(self.target_name, 40)
+        ax.set_xlabel(word)
+        ax.set_title(f"{word}: {number(self.prediction, 4)}", loc="left")
 
     def _draw_neighbors(self, ax, max_neighbors: int):
         from mpl_toolkits.axes_grid1 import make_axes_locatable
@@ -227,9 +252,8 @@ class ContributionDisplay:
                 color=TOTAL,
             )
         n_left = len(self.neighbor_weights) - len(weights)
-        rest = f" ({n_left} more not shown)" if n_left else ""
-        near.set_title(f"made by{rest}", loc="left", fontsize=10)
-        near.set_xlabel("weight")
+        near.set_title("made by", loc="left", fontsize=10)
+        near.set_xlabel(f"weight ({n_left} more)" if n_left else "weight")
         near.set_xlim(0, max(float(weights.max()) * 1.5, 1e-12))
         near.set_ylim(min(-0.6, len(weights) - 1 - 8), len(weights) - 0.4)
         near.tick_params(axis="y", length=0)

@@ -3,7 +3,9 @@
 import numpy as np
 from sklearn.metrics import PredictionErrorDisplay
 
-from ._model import check_target, fall_of
+from .._extras import extra
+from ._model import check_target
+from ._subject import labels_of, subject_of
 from ._text import plain
 
 
@@ -33,27 +35,29 @@ class PredictionDisplay(PredictionErrorDisplay):
         self.target_name = target_name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, target: int = 0):
+    def from_estimator(cls, estimator, X, y=None, *, target: int = 0):
         """The Display of a fitted model's predictions.
 
         Parameters
         ----------
-        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
         X : array-like (q, d)
         y : array-like (q,) or (q, m)
+            For a TableModel by default the target columns of X.
         target : int, default=0
             Which target or class.
         """
-        model = fall_of(estimator)
-        target = check_target(target, model._target_names)
-        name = model._target_names[target]
-        truth = np.asarray(y)
-        if hasattr(model, "classes_"):
-            true = (truth == model.classes_[target]).astype(np.float64)
-            return cls(y_true=true, y_pred=model.predict_proba(X)[:, target], target_name=name)
-        predicted = model.predict(X).reshape(len(truth), -1)[:, target]
-        true = truth.reshape(len(truth), -1)[:, target]
-        return cls(y_true=true, y_pred=predicted, target_name=name)
+        subject = subject_of(estimator)
+        target = check_target(target, subject.targets)
+        truth = labels_of(subject, X, y)
+        inputs = subject.inputs(X)
+        if hasattr(subject.fall, "classes_"):
+            true = (truth == subject.fall.classes_[target]).astype(np.float64)
+            predicted = subject.fall.predict_proba(inputs)[:, target]
+        else:
+            true = truth.reshape(len(truth), -1)[:, target]
+            predicted = subject.fall.predict(inputs).reshape(len(truth), -1)[:, target]
+        return cls(y_true=true, y_pred=predicted, target_name=subject.targets[target])
 
     def plot(self, ax=None, *, kind="actual_vs_predicted", scatter_kwargs=None, line_kwargs=None):
         """Draw; parameters are those of scikit-learn's PredictionErrorDisplay.
@@ -62,7 +66,11 @@ class PredictionDisplay(PredictionErrorDisplay):
         -------
         self
         """
+        ticks = extra("matplotlib.ticker", "plot", "Pictures")
         style = {"color": "#0f766e", "alpha": 0.6, "s": 16} | (scatter_kwargs or {})
         super().plot(ax, kind=kind, scatter_kwargs=style, line_kwargs=line_kwargs)
+        # scikit-learn divides the range of the data, which gives ticks such as 263.6.
+        for axis in (self.ax_.xaxis, self.ax_.yaxis):
+            axis.set_major_locator(ticks.MaxNLocator(6))
         self.ax_.set_title(plain(self.target_name, 60), loc="left")
         return self

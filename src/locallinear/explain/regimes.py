@@ -6,11 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._model import check_target, fall_of
+from .._extras import extra
+from ._equations import equation
+from ._model import check_target
 from ._regimes import regimes_of
-from ._text import equation, largest, plain
+from ._subject import Subject, subject_of
+from ._text import largest, plain, plural
 
 Array = NDArray[np.float64]
+
+# So many characters fit between the bars' start and the map.
+WIDTH = 106
 
 
 @dataclass(eq=False)
@@ -28,6 +34,7 @@ class RegimeDisplay:
     offsets : array (r, d)
         How far a regime's mean is from that of all samples, in standard deviations.
     feature_names : list of str
+        Of a TableModel, a column of text has a feature a category, such as "colour: red".
     target_name : str
 
     Examples
@@ -56,23 +63,22 @@ class RegimeDisplay:
 
         Parameters
         ----------
-        estimator : fitted FALLRegressor or FALLClassifier, or a search over them
+        estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
         target : int, default=0
             Which target or class the equations are of.
         """
-        model = fall_of(estimator)
-        target = check_target(target, model._target_names)
-        found = regimes_of(model)
-        names = [str(name) for name in model._feature_names()]
-        word = model._target_names[target]
+        subject = subject_of(estimator)
+        target = check_target(target, subject.targets)
+        found = regimes_of(subject)
+        word = subject.targets[target]
         models = found.models[:, :, target]
         return cls(
             labels=found.labels,
             sizes=found.sizes,
             models=models,
-            equations=[equation(names, line, found.spread, word, 3, 16) for line in models],
+            equations=[_short_equation(subject, line, word) for line in models],
             offsets=found.offsets,
-            feature_names=names,
+            feature_names=subject.feature_names,
             target_name=word,
         )
 
@@ -91,8 +97,7 @@ class RegimeDisplay:
         """
         n = min(max_regimes, len(self.sizes))
         if ax is None:
-            from matplotlib import pyplot
-
+            pyplot = extra("matplotlib.pyplot", "plot", "Pictures")
             _, ax = pyplot.subplots(figsize=(11, 2.0 + 0.62 * n), layout="tight")
         self.ax_, self.figure_ = ax, ax.figure
         places = np.arange(n)[::-1]
@@ -120,8 +125,9 @@ class RegimeDisplay:
         ax.set_xlim(0, self.sizes[0] * 1.15)
         ax.set_xlabel("samples")
         rest = len(self.sizes) - n
-        left = f"; {rest} smaller ones with {self.sizes[n:].sum():,} samples" if rest else ""
-        ax.set_title(f"{len(self.sizes)} regimes of {plain(self.target_name)}{left}", loc="left")
+        left = f"; {plural(rest, 'smaller one')} with {self.sizes[n:].sum():,} samples"
+        title = f"{plural(len(self.sizes), 'regime')} of {plain(self.target_name)}"
+        ax.set_title(title + (left if rest else ""), loc="left")
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
         self.map_ax_ = self._draw_map(ax, n, max_features)
@@ -146,7 +152,7 @@ class RegimeDisplay:
                 where.text(
                     place,
                     i,
-                    f"{value:+.1f}".replace("-", "−"),
+                    f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"),
                     ha="center",
                     va="center",
                     fontsize=8,
@@ -164,3 +170,9 @@ class RegimeDisplay:
         where.set_title("mean, in standard deviations", loc="left", fontsize=10)
         where.spines[:].set_visible(False)
         return where
+
+
+def _short_equation(subject: Subject, model: Array, target: str) -> str:
+    """An equation that fits over a bar, with fewer terms where names are long."""
+    texts = [equation(subject, model, target, limit, 16) for limit in (3, 2, 1)]
+    return next((text for text in texts if len(text) <= WIDTH), texts[-1])

@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from .._explanation import LocalExplanation
-from .._fall import FALL
+from .._extras import extra
 from .._files import whole_file
 from . import _sections as sections
-from ._model import fall_of, stored_samples, take_rows
-from ._text import number, shorten
+from ._model import take_rows
+from ._subject import Subject, subject_of
+from ._text import number, plural, shorten, signed
 
 
 def report_data(
     model,
-    X,
-    y,
+    X=None,
+    y=None,
     *,
     Xq=None,
     yq=None,
@@ -37,10 +38,11 @@ def report_data(
 
     Parameters
     ----------
-    model : fitted FALLRegressor or FALLClassifier, or a search over them
-    X, y : the samples that it was fitted on, in that order
+    model : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
+    X, y : optional
+        The samples that it was fitted on, in that order; by default as the model keeps them.
     Xq : array-like (q, d), optional
-        Rows to explain; the samples themselves by default.
+        Rows to explain; the samples themselves by default. A TableModel takes a raw table.
     yq : array-like, optional
         Their targets, where known.
     title : str, optional
@@ -56,7 +58,8 @@ def report_data(
     -------
     dict
         For each row in ``rows``, ``contributions`` (a list a target) plus ``intercept`` equal
-        ``prediction``, to the ten digits that are kept.
+        ``prediction``, to the ten digits that are kept. Columns of a raw table stand for all that
+        the model makes of them: ``choices`` has what a column of text can hold.
 
     Examples
     --------
@@ -67,43 +70,58 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'targets', 'space', 'scores', 'regimes', 'rows',
-     'samples']
+    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'regimes',
+     'rows', 'samples']
     """
-    fall = fall_of(model)
-    inputs = np.asarray(X, dtype=np.float64)
-    if len(inputs) != fall.n_samples_fit_:
-        raise ValueError(
-            f"X must be the {fall.n_samples_fit_} samples that the model was fitted on, but has "
-            f"{len(inputs)} rows; pass rows to explain as Xq"
-        )
+    subject = subject_of(model)
+    if (X is None) != (y is None):
+        raise ValueError("X and y must both be given, or neither: they are samples and targets")
+    if X is None:
+        X, y = _kept(subject)
     if Xq is None:
         Xq, yq = X, (y if yq is None else yq)
-    targets = sections.names_of_targets(fall, y)
-    rows = sections.sampled(len(Xq), sections.rows_that_fit(fall, max_rows))
-    explanation = fall.explain(take_rows(Xq, rows))
+    inputs = np.asarray(subject.inputs(X), dtype=np.float64)
+    if len(inputs) != subject.fall.n_samples_fit_:
+        raise ValueError(
+            f"X must be the {subject.fall.n_samples_fit_} samples that the model was fitted on, "
+            f"but has {len(inputs)} rows; pass rows to explain as Xq"
+        )
+    targets = sections.names_of_targets(subject, y)
+    shown = sections.sampled(len(Xq), sections.rows_that_fit(subject, max_rows))
+    rows = sections.rows_section(subject, take_rows(Xq, shown))
+    row_names = sections.names_of_rows(Xq, row_names, "row")
     sample_names = sections.names_of_rows(X, None, "sample")
+    near = np.unique(rows["neighbors"])
     labels = np.asarray(y)
+    fall = subject.fall
     return {
-        "title": str(title) if title is not None else f"What drives {', '.join(targets)}",
+        "title": str(title) if title is not None else _title(targets, is_classifier(fall)),
         "kind": "classification" if is_classifier(fall) else "regression",
         "model": {
             "n_samples": len(inputs),
             "parameters": {name: sections.plain_value(v) for name, v in fall.get_params().items()},
         },
-        "features": [str(name) for name in explanation.feature_names],
+        "features": subject.names,
+        "choices": [subject.choices(place) for place in range(len(subject.columns))],
         "targets": targets,
-        "space": sections.space_section(fall),
+        "space": sections.space_section(subject),
         "scores": sections.scores_section(fall, inputs, labels, n_jobs),
-        "regimes": sections.regimes_section(fall, targets),
+        "regimes": sections.regimes_section(subject, targets),
         "rows": {
-            "names": [sections.names_of_rows(Xq, row_names, "row")[i] for i in rows],
+            "names": [row_names[i] for i in shown],
             "n_total": len(Xq),
-            "true": None if yq is None else sections.plain_targets(np.asarray(yq)[rows]),
-            **sections.rows_section(fall, explanation),
+            "true": None if yq is None else sections.plain_targets(np.asarray(yq)[shown]),
+            **rows,
         },
-        "samples": sections.samples_section(explanation, inputs, labels, sample_names),
+        "samples": sections.samples_section(subject, inputs, labels, near, sample_names),
     }
+
+
+def _title(targets: list[str], classes: bool) -> str:
+    """What a report is about, where nobody says."""
+    named = targets if len(targets) <= 4 else [*targets[:3], f"{len(targets) - 3} more"]
+    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    return f"What tells {listed} apart" if classes else f"What drives {listed}"
 
 
 def data_of_explanation(explanation: LocalExplanation, **options) -> dict[str, Any]:
@@ -114,16 +132,14 @@ def data_of_explanation(explanation: LocalExplanation, **options) -> dict[str, A
             "to_html needs the model and the queries, which this explanation does not hold; "
             "call explain of a fitted FALLRegressor or FALLClassifier, or use report_data"
         )
-    now = model.explain(_named(model, X)).prediction
+    rows = _named(subject_of(model), X, explanation.index)
+    now = model.explain(rows).prediction
     if now.shape != explanation.prediction.shape or not np.allclose(now, explanation.prediction):
         raise ValueError(
             "the model has changed since it gave this explanation, so that a report would show "
             "another one; call explain again"
         )
-    inputs, Y = stored_samples(model)
-    y = model.classes_[Y.argmax(axis=1)] if is_classifier(model) else Y
-    y = y[:, 0] if not is_classifier(model) and model._one_target else y
-    return report_data(model, _named(model, inputs), y, Xq=_named(model, X), **options)
+    return report_data(model, Xq=rows, **options)
 
 
 def write_report(path: str | Path, data: dict[str, Any]) -> None:
@@ -143,25 +159,29 @@ def write_report(path: str | Path, data: dict[str, Any]) -> None:
 
 def render(data: dict[str, Any]) -> str:
     """The page of a report's data."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
-    environment = Environment(
-        loader=PackageLoader("locallinear.explain"),
+    jinja = extra("jinja2", "report", "Reports")
+    plotly = extra("plotly.offline", "report", "Reports")
+    markup = extra("markupsafe", "report", "Reports").Markup
+    environment = jinja.Environment(
+        loader=jinja.PackageLoader("locallinear.explain"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "shorten": shorten}
-    source = environment.loader.get_source  # type: ignore[union-attr]
+    environment.filters |= {
+        "number": number,
+        "plural": plural,
+        "shorten": shorten,
+        "signed": signed,
+    }
+    source = environment.loader.get_source
     return environment.get_template("report.html").render(
         data=data,
-        style=Markup(source(environment, "report.css")[0]),
-        script=Markup(source(environment, "report.js")[0]),
-        plotly=Markup(get_plotlyjs()),
-        json=Markup(_script_json(data)),
+        style=markup(source(environment, "report.css")[0]),
+        script=markup(source(environment, "report.js")[0]),
+        plotly=markup(plotly.get_plotlyjs()),
+        json=markup(_script_json(data)),
     )
 
 
@@ -173,10 +193,22 @@ def _script_json(data: dict[str, Any]) -> str:
     return text
 
 
-def _named(model: FALL, X: NDArray):
-    """Rows as a frame where the model knows names."""
-    if not hasattr(model, "feature_names_in_"):
-        return X
-    import pandas
+def _kept(subject: Subject) -> tuple[Any, NDArray]:
+    """The samples that a model keeps, as rows that it takes, and their targets."""
+    X = subject.samples[0]
+    if subject.table is None:
+        return _named(subject, X), subject.labels()
+    pandas = extra("pandas", "report", "Reports on tables")
+    numbers = range(1, len(X) + 1)  # as the rows of a file are counted
+    frame = pandas.DataFrame(subject.sample_values(X), columns=subject.names, index=numbers)
+    return frame, subject.labels()
 
-    return pandas.DataFrame(X, columns=model.feature_names_in_)
+
+def _named(subject: Subject, X, index=None):
+    """Rows as a frame where the model knows names."""
+    if subject.table is not None:
+        return X if index is None else X.set_axis(index, axis=0)
+    if not hasattr(subject.fall, "feature_names_in_"):
+        return X
+    pandas = extra("pandas", "report", "Reports")
+    return pandas.DataFrame(X, columns=subject.fall.feature_names_in_, index=index)

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { rows, features, targets, space, samples } = data;
+  const { rows, features, choices, targets, space, samples } = data;
   const classes = data.kind === "classification";
   const FEW = 10;
   const COLORED = 7; // the largest regimes have a colour each, the others share one
@@ -21,6 +21,8 @@
       : value.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(size + 1))) });
     return text === "-0" ? "0" : text.replace("-", "−");
   };
+  // What a row holds: a number, a text, or nothing.
+  const cell = (value) => (value === null ? "missing" : typeof value === "string" ? value : number(value));
   const wide = () => printing || window.innerWidth > 640;
   const signed = (value) => (value > 0 ? "+" : "") + number(value);
   const shorten = (text, length) => text.length <= length ? text : `${text.slice(0, Math.ceil(length * 2 / 3))}…${text.slice(-Math.floor(length / 3) + 1)}`;
@@ -60,16 +62,26 @@
   // The model of the row that is shown
   const coef = () => rows.coef[state.row][state.target];
   const contributions = () => rows.contributions[state.row][state.target];
-  const regressors = (row) => (space.has_units ? rows.values : rows.regressors)[row];
+  // Where a row stands: what a coefficient multiplies, or for a column of text the number of its
+  // choice, of which the coefficient is a list: what each choice adds.
+  const positions = (row) => (rows.positions ?? rows.values)[row];
+  const added = (coefs, j, position) => (choices[j] ? coefs[j][position] : coefs[j] * position);
+  const average = (coefs, j) => (choices[j] ? sum(coefs[j].map((adds, k) => adds * space.center[j][k])) : coefs[j] * space.center[j]);
+  // How far a column usually moves the prediction: with a sign where it has a direction.
+  const usual = (coefs, j) => {
+    if (!choices[j]) return coefs[j] * space.spread[j];
+    const middle = average(coefs, j);
+    return Math.sqrt(sum(coefs[j].map((adds, k) => space.center[j][k] * (adds - middle) ** 2)));
+  };
   const fromReference = () => {
     if (byId("reference").value === "zero") return { start: rows.intercept[state.row][state.target], parts: contributions() };
-    const atCenter = coef().map((c, j) => c * space.center[j]);
+    const atCenter = features.map((_, j) => average(coef(), j));
     return {
       start: rows.intercept[state.row][state.target] + sum(atCenter),
       parts: contributions().map((value, j) => value - atCenter[j]),
     };
   };
-  const scoreAt = (position, target) => rows.intercept[state.row][target] + sum(position.map((x, j) => x * rows.coef[state.row][target][j]));
+  const scoreAt = (position, target) => rows.intercept[state.row][target] + sum(position.map((x, j) => added(rows.coef[state.row][target], j, x)));
   // The nearest point of the probability simplex, as predict_proba does it.
   const probabilities = (scores) => {
     const ordered = [...scores].sort((a, b) => b - a);
@@ -84,9 +96,10 @@
     return width ? to[i - 1] + (to[i] - to[i - 1]) * (x - from[i - 1]) / width : to[i];
   };
   // What a coefficient multiplies is the value itself, or its rank where the model works on ranks.
+  const atPosition = (j, position) => (space.has_units ? position : interpolated(position, space.knots.scaled[j], space.knots.units[j]));
   const inUnits = (j, position) => {
-    if (position === regressors(state.row)[j]) return rows.values[state.row][j];
-    return space.has_units ? position : interpolated(position, space.knots.scaled[j], space.knots.units[j]);
+    if (position === positions(state.row)[j]) return rows.values[state.row][j];
+    return choices[j] ? choices[j][position] : atPosition(j, position);
   };
   const fromUnits = (j, value) => (space.has_units ? value : interpolated(value, space.knots.units[j], space.knots.scaled[j]));
   const percent = (share) => `${number(100 * share, 3)}%`;
@@ -122,7 +135,7 @@
   let effects = [];
   const findEffects = () => {
     effects = features.map((_, j) => {
-      const sorted = rows.coef.map((c) => c[state.target][j] * space.spread[j]).sort((a, b) => a - b);
+      const sorted = rows.coef.map((c) => usual(c[state.target], j)).sort((a, b) => a - b);
       return { size: sum(sorted.map(Math.abs)) / sorted.length, at: [0.05, 0.25, 0.5, 0.75, 0.95].map((s) => quantile(sorted, s)) };
     });
   };
@@ -145,23 +158,36 @@
     byId("driver-table").replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...places.map((j) =>
       make("tr", {}, make("th", { scope: "row" }, bdi(features[j])), ...[effects[j].size, ...effects[j].at].map((v) => make("td", {}, number(v)))))));
   };
+  // A column of text: its values beside each other, by the median of what they add.
+  const placesOfTexts = (j, height) => {
+    const texts = rows.values.map((line) => cell(line[j]));
+    const middle = new Map([...new Set(texts)].map((text) => [text, quantile(height.filter((_, i) => texts[i] === text).sort((a, b) => a - b), 0.5)]));
+    const names = [...middle.keys()].sort((a, b) => middle.get(a) - middle.get(b));
+    // Spread a little, or points of equal height would hide one another.
+    return { names, x: texts.map((text, i) => names.indexOf(text) + 0.5 * ((i * 0.618034) % 1 - 0.5)) };
+  };
   const showEffect = () => {
     const j = state.feature;
+    const height = rows.coef.map((c, i) => (choices[j] ? rows.contributions[i][state.target][j] - average(c[state.target], j) : c[state.target][j]));
+    const { names, x } = choices[j] ? placesOfTexts(j, height) : { names: null, x: rows.values.map((line) => line[j]) };
+    const said = rows.values.map((line) => drawn(cell(line[j])));
     const place = rows.regime.map((label) => Math.min(regimePlace.get(label) ?? COLORED, COLORED));
     const groups = [...new Set(place)].sort((a, b) => a - b);
     const traces = groups.map((group) => {
       const members = place.flatMap((p, i) => (p === group ? [i] : []));
       return { type: "scatter", mode: "markers", name: group === COLORED ? "other regimes" : `regime ${data.regimes[group].label}`,
-        x: members.map((i) => rows.values[i][j]), y: members.map((i) => rows.coef[i][state.target][j]), customdata: members,
-        text: members.map((i) => drawn(rows.names[i])), marker: { color: color(`r${group}`), size: 7, opacity: 0.75 },
-        hovertemplate: "%{text}<br>value %{x:.4g}<br>coefficient %{y:.4g}<extra></extra>" };
+        x: members.map((i) => x[i]), y: members.map((i) => height[i]), customdata: members,
+        text: members.map((i) => `${drawn(rows.names[i])}<br>value ${said[i]}`), marker: { color: color(`r${group}`), size: 7, opacity: 0.75 },
+        hovertemplate: `%{text}<br>${choices[j] ? "adds" : "coefficient"} %{y:.4g}<extra></extra>` };
     });
-    traces.push({ type: "scatter", mode: "markers", name: "the row below", x: [rows.values[state.row][j]], y: [coef()[j]],
+    traces.push({ type: "scatter", mode: "markers", name: "the row below", x: [x[state.row]], y: [height[state.row]],
       marker: { color: "rgba(0,0,0,0)", size: 15, line: { color: color("ink"), width: 2.5 } }, hoverinfo: "skip" });
     draw("chart-effect", traces, { showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 16, t: 60, b: 40 },
-      xaxis: { ...axisTitle(features[j]), zeroline: false }, yaxis: { ...axisTitle("coefficient"), zeroline: true, zerolinewidth: 2 } }, 400);
-    byId("effect-caption").replaceChildren("Coefficient of ", bdi(features[j]), " in the model of each row, against its value. ",
-      space.has_units ? "" : "Coefficients are per unit of the feature's rank. ", "Colours are regimes, the ring is the row explained below; click a point to explain it.");
+      xaxis: { ...axisTitle(features[j]), zeroline: false, ...(names ? { tickvals: names.map((_, k) => k), ticktext: names.map((text) => drawn(text, 18)), range: [-0.6, names.length - 0.4] } : {}) },
+      yaxis: { ...axisTitle(names ? "adds, against the average" : "coefficient"), zeroline: true, zerolinewidth: 2 } }, 400);
+    byId("effect-caption").replaceChildren(names ? "What the value of " : "Coefficient of ", bdi(features[j]),
+      names ? " adds in the model of each row, against the average over all samples. " : " in the model of each row, against its value. ",
+      names || space.has_units ? "" : "Coefficients are per unit of the feature's rank. ", "Colours are regimes, the ring is the row explained below; click a point to explain it.");
   };
 
   // 4. Why this row
@@ -188,18 +214,23 @@
   const showClasses = (shares) => byId("classes").replaceChildren(...targets.map((name, t) => make("div", {}, bdi(shorten(name, 30)),
     make("span", { class: "track" }, Object.assign(make("span", { class: "fill" }), { style: `display:block;width:${100 * shares[t]}%` })), make("span", {}, percent(shares[t])))));
   const showContributions = () => {
+    const counts = features.some((_, j) => usual(coef(), j) !== 0);
+    byId("row-constant").hidden = counts;
+    byId("chart-row").hidden = !counts;
     const { start, parts } = fromReference();
     const places = order(parts), named = places.length <= FEW + 1 || state.all.parts ? places : places.slice(0, FEW);
     const rest = places.slice(named.length);
     const end = rows.prediction[state.row][state.target];
-    const bars = named.map((j) => ({ name: `${drawn(features[j], wide() ? 32 : 14)} = ${number(rows.values[state.row][j])}`, size: parts[j] }));
+    // A narrow window has no room for the values, which the table below repeats.
+    const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}` : "");
+    const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j] }));
     if (rest.length) bars.push({ name: `${rest.length} other features`, size: sum(rest.map((j) => parts[j])) });
     let at = start;
     bars.forEach((bar) => { bar.base = at; at += bar.size; });
     const all = [{ name: byId("reference").value === "zero" ? "intercept" : "at the average sample", base: start, size: 0, total: start }, ...bars, { name: "<b>prediction</b>", base: end, size: 0, total: end }];
     const y = all.map((_, i) => all.length - i);
     const ends = all.flatMap((bar) => [bar.base, bar.base + bar.size]);
-    const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 0.45) * (high - low || Math.abs(high) || 1);
+    const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 1.1) * (high - low || Math.abs(high) || 1);
     draw("chart-row", [
       { type: "bar", orientation: "h", y: y.slice(1, -1), base: bars.map((b) => b.base), x: bars.map((b) => b.size), width: 0.62,
         marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")) }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
@@ -215,15 +246,15 @@
     const anchor = rows.anchor_contributions[state.row][state.target], whole = contributions();
     const constant = rows.anchor_intercept[state.row][state.target], intercept = rows.intercept[state.row][state.target];
     const byAnchor = constant + sum(anchor), total = rows.prediction[state.row][state.target];
-    byId("parts-text").textContent = `The anchor models of its neighbours alone would predict ${number(byAnchor, 5)}; the neighbours' own deviations from them correct this by ${signed(total - byAnchor)}. The table starts from zero: value times coefficient is the contribution.`;
+    byId("parts-text").textContent = `The anchor models of its neighbours alone would predict ${number(byAnchor, 5)}; the neighbours' own deviations from them correct this by ${signed(total - byAnchor)}. The table starts from zero: ${space.has_units ? "value" : "the value's rank"} times coefficient is the contribution.`;
     const { parts } = fromReference();
     const places = order(parts), shown = state.all.parts || places.length <= FEW + 1 ? places : places.slice(0, FEW), rest = places.slice(shown.length);
-    const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => make("td", {}, typeof v === "string" ? v : number(v))));
+    const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => make("td", {}, typeof v === "string" ? bdi(v) : number(v))));
     const of = (list) => sum(rest.map((j) => list[j]));
     byId("parts-table").replaceChildren(
       make("thead", {}, make("tr", {}, ...["Feature", "value", "coefficient", "contribution", "from anchors", "correction"].map((text) => make("th", { scope: "col" }, text)))),
       make("tbody", {}, line("(intercept)", ["", "", intercept, constant, intercept - constant]),
-        ...shown.map((j) => line(bdi(features[j]), [rows.values[state.row][j], coef()[j], whole[j], anchor[j], whole[j] - anchor[j]])),
+        ...shown.map((j) => line(bdi(features[j]), [cell(rows.values[state.row][j]), choices[j] ? "" : coef()[j], whole[j], anchor[j], whole[j] - anchor[j]])),
         ...(rest.length ? [line(`${rest.length} other features`, ["", "", of(whole), of(anchor), of(whole) - of(anchor)])] : []),
         line("Prediction", ["", "", total, byAnchor, total - byAnchor], "ours")));
   };
@@ -237,53 +268,70 @@
       + (features.length > places.length ? ` Values are those of the ${places.length} features that matter most here.` : "");
     const truth = classes ? ["class"] : targets.length > 1 ? [targets[state.target]] : ["target"];
     byId("neighbor-table").replaceChildren(
-      make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...places.map((j) => make("th", { scope: "col" }, bdi(shorten(features[j], 30)))))),
+      make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...places.map((j) => make("th", { scope: "col", title: features[j] }, bdi(shorten(features[j], 22)))))),
       make("tbody", {}, ...near.map((i, k) => {
         const sample = samples[i];
         return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, String(sample.regime)),
-          make("td", {}, bdi(number(classes ? sample.true[0] : sample.true[state.target]))), ...places.map((j) => make("td", {}, number(sample.values[j]))));
+          make("td", {}, bdi(number(classes ? sample.true[0] : sample.true[state.target]))), ...places.map((j) => make("td", {}, bdi(cell(sample.values[j])))));
       }), make("tr", { class: "ours" }, make("th", { scope: "row" }, "This row"), make("td"), make("td"), make("td", {}, classes ? "" : `${number(rows.prediction[state.row][state.target])} predicted`),
-        ...places.map((j) => make("td", {}, number(rows.values[state.row][j]))))));
+        ...places.map((j) => make("td", {}, bdi(cell(rows.values[state.row][j])))))));
   };
+  const nearValues = (j) => [inUnits(j, positions(state.row)[j]), ...rows.neighbors[state.row].map((i) => samples[i].values[j])];
   const nearRange = (j) => {
-    const values = [rows.values[state.row][j], ...rows.neighbors[state.row].map((i) => samples[i].values[j])];
+    const values = nearValues(j).filter((value) => value !== null);
     return [Math.min(...values), Math.max(...values)];
   };
-  const showSliders = () => {
-    state.whatIf = [...regressors(state.row)];
-    const places = order(coef().map((c, j) => c * space.spread[j])), shown = state.all.sliders ? places : places.slice(0, FEW);
-    byId("sliders").replaceChildren(...shown.map((j) => {
-      const here = state.whatIf[j], low = Math.min(space.low[j], here), high = Math.max(space.high[j], here);
-      const step = (high - low) / 100 || 1;
-      // Steps start at `min`: from it the row's own value has to be a whole number of them.
-      const input = make("input", { type: "range", id: `slider-${j}`, "data-feature": j, min: here - Math.ceil((here - low) / step - 1e-9) * step, max: high, step, value: here });
-      const output = make("output", { for: `slider-${j}` }, number(inUnits(j, here)));
+  // Whether a control was moved to where neither the row nor its neighbours are.
+  const isFar = (j) => {
+    if (state.whatIf[j] === positions(state.row)[j]) return false;
+    if (choices[j]) return !nearValues(j).map(cell).includes(choices[j][state.whatIf[j]]);
+    const [low, high] = nearRange(j), x = inUnits(j, state.whatIf[j]);
+    return x < low || x > high;
+  };
+  const label = (j, ...more) => make("label", { for: `slider-${j}`, title: features[j] }, bdi(features[j]), ...more);
+  const slider = (j) => {
+    const here = state.whatIf[j], low = Math.min(space.low[j], here), high = Math.max(space.high[j], here);
+    const step = (high - low) / 100 || 1;
+    // Steps start at `min`: from it the row's own value has to be a whole number of them.
+    const input = make("input", { type: "range", id: `slider-${j}`, "data-feature": j, min: here - Math.ceil((here - low) / step - 1e-9) * step, max: high, step, value: here });
+    const value = () => cell(inUnits(j, state.whatIf[j])) + (rows.values[state.row][j] === null && state.whatIf[j] === here ? `, counts as ${number(atPosition(j, here))}` : "");
+    const output = make("output", { for: `slider-${j}` }, value());
+    input.setAttribute("aria-valuetext", output.textContent);
+    input.addEventListener("input", () => {
+      const steps = Math.round((Number(input.value) - here) / step);
+      state.whatIf[j] = here + steps * step;
+      output.textContent = value();
       input.setAttribute("aria-valuetext", output.textContent);
-      input.addEventListener("input", () => {
-        const steps = Math.round((Number(input.value) - here) / step);
-        state.whatIf[j] = here + steps * step;
-        output.textContent = number(inUnits(j, state.whatIf[j]));
-        input.setAttribute("aria-valuetext", output.textContent);
-        showWhatIf();
-      });
-      const place = (x) => 100 * Math.min(1, Math.max(0, (fromUnits(j, x) - low) / (high - low || 1)));
-      const [from, to] = nearRange(j).map(place);
-      const near = make("span", { class: "near", "aria-hidden": "true" }, Object.assign(make("i"), { style: `left:${from}%;width:${to - from}%` }));
-      return make("div", { class: "slider" }, make("label", { for: `slider-${j}`, title: features[j] }, bdi(features[j]), output), input, near);
-    }));
+      showWhatIf();
+    });
+    const place = (x) => 100 * Math.min(1, Math.max(0, (fromUnits(j, x) - low) / (high - low || 1)));
+    const [from, to] = nearRange(j).map(place);
+    const near = make("span", { class: "near", "aria-hidden": "true" }, Object.assign(make("i"), { style: `left:${from}%;width:${to - from}%` }));
+    return make("div", { class: "slider" }, label(j, output), input, near);
+  };
+  const chooser = (j) => {
+    const here = state.whatIf[j], last = choices[j].length - 1;
+    // A text that fitting did not see can be kept, but not chosen.
+    const texts = here === last ? [...choices[j].slice(0, last), cell(rows.values[state.row][j])] : choices[j].slice(0, last);
+    const select = make("select", { id: `slider-${j}`, "data-feature": j, dir: "auto" }, ...texts.map((text, k) => make("option", { value: k }, shorten(text, 60))));
+    select.value = String(here);
+    select.addEventListener("change", () => { state.whatIf[j] = Number(select.value); showWhatIf(); });
+    return make("div", { class: "slider" }, label(j), select);
+  };
+  const showSliders = () => {
+    state.whatIf = [...positions(state.row)];
+    const places = order(features.map((_, j) => usual(coef(), j))), shown = state.all.sliders ? places : places.slice(0, FEW);
+    byId("sliders").replaceChildren(...shown.map((j) => (choices[j] ? chooser(j) : slider(j))));
     showWhatIf();
   };
   const showWhatIf = () => {
     const scores = targets.map((_, t) => scoreAt(state.whatIf, t));
-    const score = scores[state.target], change = score - scoreAt(regressors(state.row), state.target);
+    const score = scores[state.target], change = score - scoreAt(positions(state.row), state.target);
     byId("whatif-prediction").textContent = number(score, 6) + (classes ? `, probability ${percent(probabilities(scores)[state.target])}` : "");
     byId("whatif-prediction").dataset.value = score;
     const moved = Math.abs(change) > 1e-12 * (1 + Math.abs(score));
     byId("whatif-change").textContent = moved ? `${signed(change)} against the row's own` : "the row's own prediction";
-    const far = features.flatMap((name, j) => {
-      const [low, high] = nearRange(j), x = inUnits(j, state.whatIf[j]);
-      return state.whatIf[j] !== regressors(state.row)[j] && (x < low || x > high) ? [name] : [];
-    });
+    const far = features.filter((_, j) => isFar(j));
     byId("whatif-far").textContent = far.length ? `Beyond the row and its neighbours in ${far.slice(0, 3).map((name) => `\u2068${shorten(name, 30)}\u2069`).join(", ")}${far.length > 3 ? ` and ${far.length - 3} more` : ""}: take this as the trend here, not as a prediction there.` : "";
   };
 

@@ -1,0 +1,230 @@
+"""Pictures and reports of a raw table speak of its own columns, and add up."""
+
+import json
+import re
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from houses import fitted, houses
+from locallinear.explain import (
+    AlphaPathDisplay,
+    CoefficientDisplay,
+    ContributionDisplay,
+    PredictionDisplay,
+    RegimeDisplay,
+    report_data,
+)
+from locallinear.explain._subject import subject_of
+
+matplotlib.use("agg")
+
+COLUMNS = ["size (m²)", "rooms", "district"]
+CASES = [
+    (("price",), "standard"),
+    (("price", "rent"), "quantile"),
+    (("price", "rent"), None),
+    (("kind",), "standard"),
+    (("kind",), "quantile"),
+]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{' and '.join(case[0])}, {case[1]}")
+def model(request):
+    targets, scaling = request.param
+    return fitted(targets, scaling=scaling)
+
+
+@pytest.fixture
+def frame():
+    """Rows with gaps, and one with a district that no model has seen."""
+    frame = houses(seed=1)
+    frame.loc[5, "district"] = "<b>moon</b>"
+    return frame.set_index("name")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+def scores(model, frame):
+    """What the model behind a table model says, without any explanation."""
+    return model.estimator._predict(model.encode(frame))
+
+
+def data_in(path):
+    found = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.S)
+    return json.loads(found[1])
+
+
+# --- Displays ------------------------------------------------------------------------------------
+
+
+def test_contributions_of_columns_fall_to_the_prediction(model, frame):
+    for row in (0, 1, 5, 17):
+        for target, name in enumerate(model.target_names):
+            shown = ContributionDisplay.from_estimator(model, frame, row=row, target=target)
+            expected = scores(model, frame)[row, target]
+            assert shown.feature_names == COLUMNS
+            assert shown.target_name == name
+            assert shown.contributions.sum() + shown.intercept == pytest.approx(expected)
+            for reference in ("mean", "zero"):
+                lines = shown.waterfall(10, reference)
+                assert sum(step for _, _, step in lines[:-1]) == pytest.approx(expected)
+
+
+def test_the_waterfall_starts_at_the_average_sample(model, frame):
+    shown = model.explain(frame).plot(3)
+    raw = model.estimator.explain(model.encode(frame))
+    subject = subject_of(model)
+    average = subject.fall._space.regressors(subject.samples[0].mean(axis=0)[None])[0]
+    expected = average @ raw.coef[3, :, 0] + raw.intercept[3, 0]
+    assert shown.waterfall()[0][2] == pytest.approx(expected)
+
+
+def test_values_are_those_of_the_table(model, frame):
+    labels = [label for label, _, _ in ContributionDisplay.from_estimator(model, frame).waterfall()]
+    assert {"size (m²) missing", "district missing"} <= set(labels)
+    shown = ContributionDisplay.from_estimator(model, frame, row=5)
+    assert shown.values[2] == "<b>moon</b>"
+    assert "district = <b>moon</b>" in {label for label, _, _ in shown.waterfall()}
+
+
+def test_the_effect_of_a_column_of_text_is_against_the_average_category(model, frame):
+    shown = CoefficientDisplay.from_estimator(model, frame, "district")
+    told = model.explain(frame)
+    assert_allclose(shown.contributions, told.contributions[:, 2, 0])
+    assert shown.values[0] == "missing"
+    subject = subject_of(model)
+    effects = subject.effects(subject.feature_coef(told), 2)[..., 0]
+    average = effects @ subject.shares(2)
+    assert_allclose(shown.coef, shown.contributions - average, atol=1e-9)
+    numbers = CoefficientDisplay.from_estimator(model, frame, "size (m²)")
+    assert_allclose(numbers.coef, told.coef[:, 0, 0])
+    assert np.isnan(numbers.values[0])
+
+
+def test_regimes_name_the_column_and_what_its_categories_add():
+    model = fitted(("price",), anchor_alpha=0.001, n_anchor_neighbors=60)
+    shown = RegimeDisplay.from_estimator(model)
+    assert shown.feature_names[2:] == [
+        "district: missing", "district: north", "district: old town", "district: south"
+    ]  # fmt: skip
+    assert shown.sizes.sum() == 60
+    text = shown.equations[0]
+    assert "district is" not in text
+    coef = shown.models[0]
+    for name, place in (("old town", 4), ("north", 3)):
+        found = re.search(rf"{name} ([+−][\d.]+)", text)
+        assert float(found[1].replace("−", "-")) == pytest.approx(coef[place], rel=0.01)
+
+
+def test_the_path_of_alpha_adds_up_by_column(model, frame):
+    path = AlphaPathDisplay.from_estimator(model, frame, row=3, alphas=[0.1, 1.0, 100.0])
+    assert path.contributions.shape == (3, 3)
+    assert_allclose(path.contributions.sum(axis=1) + path.intercepts, path.predictions)
+    assert path.predictions[1] == pytest.approx(scores(model, frame)[3, 0])
+
+
+def test_predictions_stand_against_the_targets_of_the_table(model, frame):
+    last = len(model.target_names) - 1
+    shown = PredictionDisplay.from_estimator(model, frame, target=last)
+    if model.encoding.classify:
+        assert_allclose(shown.y_true, frame["kind"] == "small")
+        assert_allclose(shown.y_pred, model.predict_proba(frame)[:, 1])
+        with pytest.raises(ValueError, match="y has the class 'huge'"):
+            PredictionDisplay.from_estimator(model, frame, ["huge"] * len(frame))
+    else:
+        assert_allclose(shown.y_true, frame[model.target_names[last]])
+
+
+def test_each_display_of_a_table_draws(model, frame):
+    displays = [
+        ContributionDisplay.from_estimator(model, frame, row=5),
+        CoefficientDisplay.from_estimator(model, frame, "district"),
+        CoefficientDisplay.from_estimator(model, frame, 0),
+        RegimeDisplay.from_estimator(model),
+        AlphaPathDisplay.from_estimator(model, frame, row=5),
+        PredictionDisplay.from_estimator(model, frame),
+    ]
+    for display in displays:
+        display.plot().figure_.canvas.draw()
+    start = "score of large" if model.encoding.classify else "price"
+    assert displays[0].ax_.get_xlabel() == displays[4].ax_.get_ylabel() == start
+
+
+# --- The report ----------------------------------------------------------------------------------
+
+
+def test_columns_and_constant_are_the_prediction_in_the_file(model, frame, tmp_path):
+    model.explain(frame).to_html(tmp_path / "why.html")
+    data = data_in(tmp_path / "why.html")
+    rows = data["rows"]
+    assert data["features"] == COLUMNS
+    assert data["targets"] == model.target_names
+    assert rows["names"][:2] == ["house 0", "house 1"]
+    total = np.sum(rows["contributions"], axis=2) + rows["intercept"]
+    assert_allclose(total, rows["prediction"], atol=1e-7)
+    assert_allclose(rows["prediction"], scores(model, frame), rtol=1e-8, atol=1e-8)
+    by_anchor = np.sum(rows["anchor_contributions"], axis=2) + rows["anchor_intercept"]
+    told = model.estimator.explain(model.encode(frame))
+    regressors = model.estimator._space.regressors(model.encode(frame).to_numpy())
+    expected = np.einsum("qd,qdm->qm", regressors, told.anchor_part[:, :-1])
+    assert_allclose(by_anchor, expected + told.anchor_part[:, -1], rtol=1e-7, atol=1e-7)
+
+
+def test_another_category_changes_the_prediction_as_the_model_says(model, frame):
+    """The page's "what if" of a category is the row's own model on the row with that category."""
+    data = report_data(model, Xq=frame)
+    choices = data["choices"][2]
+    assert data["choices"][:2] == [None, None]
+    assert choices == ["missing", "north", "old town", "south", "another value"]
+    raw = model.estimator.explain(model.encode(frame))
+    for k, category in enumerate([None, "north", "old town", "south", "elsewhere"]):
+        moved = model.encode(frame.assign(district=category)).to_numpy()
+        there = model.estimator._space.regressors(moved)
+        expected = np.einsum("qd,qdm->qm", there, raw.coef) + raw.intercept
+        for i in (0, 5, 20):
+            here = data["rows"]["positions"][i][2]
+            for t in range(len(model.target_names)):
+                adds = data["rows"]["coef"][i][t][2]
+                said = data["rows"]["prediction"][i][t] + adds[k] - adds[int(here)]
+                assert said == pytest.approx(expected[i, t], rel=1e-6, abs=1e-6)
+
+
+def test_rows_and_neighbors_hold_what_the_table_holds(model, frame):
+    data = report_data(model, Xq=frame)
+    values = data["rows"]["values"]
+    assert values[0][0] is None
+    assert values[0][2] is None
+    assert values[5][2] == "<b>moon</b>"
+    assert data["rows"]["positions"][5][2] == 4
+    districts = houses()["district"].fillna("missing")
+    for number, sample in data["samples"].items():
+        assert (sample["values"][2] or "missing") == districts[int(number)]
+        assert sample["name"] == f"sample {int(number) + 1}"
+
+
+def test_samples_that_the_model_keeps_need_not_be_given(model):
+    data = report_data(model)
+    assert data["rows"]["n_total"] == 60
+    expected = scores(model, houses())
+    assert_allclose(data["rows"]["prediction"], expected, rtol=1e-8, atol=1e-8)
+    with pytest.raises(ValueError, match="X and y must both be given"):
+        report_data(model, houses())
+
+
+def test_what_sets_a_regime_apart_may_be_a_category():
+    data = report_data(fitted(("price",), anchor_alpha=0.01))
+    tags = [tag for regime in data["regimes"] for tag in regime["distinguishing"]]
+    categories = [tag for tag in tags if "category" in tag]
+    assert {tag["feature"] for tag in categories} == {"district"}
+    assert all(0 <= tag["share"] <= 1 and 0 <= tag["overall"] <= 1 for tag in categories)
+    assert all(len({tag["feature"] for tag in regime["distinguishing"]})
+               == len(regime["distinguishing"]) for regime in data["regimes"])  # fmt: skip
