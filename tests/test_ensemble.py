@@ -17,6 +17,7 @@ from locallinear import (
     FALLRegressor,
 )
 from locallinear._members import best_shares, counts_of, merge_neighbors
+from locallinear.explain import AlphaPathDisplay, ContributionDisplay
 from test_sklearn_world import check_all
 
 GRID = {"neighborhood": ["euclidean", "forest"], "n_neighbors": [3, 8], "scaling": ["standard"]}
@@ -124,6 +125,18 @@ def test_queries_with_fewer_neighbours_are_filled_up_without_weight():
     rows, weights = merge_neighbors(iter(parts), 2)
     assert_array_equal(rows, [[2, 4], [1, 1]])
     assert_allclose(weights, [[0.5, 0.5], [1, 0]])
+
+
+def test_pictures_and_reports_take_an_ensemble(make_samples, tmp_path):
+    X, y, Q = make_samples
+    model = few().fit(X, y)
+    told = model.explain(Q)
+    drawn = ContributionDisplay.from_explanation(told, row=3)
+    assert drawn.prediction == pytest.approx(told.prediction[3])
+    told.to_html(tmp_path / "report.html")
+    assert "FALLEnsembleRegressor" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    with pytest.raises(TypeError, match="pass a member"):
+        AlphaPathDisplay.from_estimator(model, Q, row=0)
 
 
 # How members are chosen ------------------------------------------------------------------------

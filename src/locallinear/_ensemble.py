@@ -44,6 +44,11 @@ N_FOLDS = 3
 N_TRIED = 3
 
 
+def _of_first(name: str) -> property:
+    """What pictures ask of one model: the first member says it for all."""
+    return property(lambda self: getattr(self.estimators_[0], name))
+
+
 class Ensemble(BaseEstimator):
     """What both ensembles share: everything but the meaning of the targets."""
 
@@ -58,6 +63,18 @@ class Ensemble(BaseEstimator):
     }
     _member_class: type[FALL]
     _search_class: type
+
+    # All members have the same samples and the same feature space; regimes are the first one's.
+    n_samples_fit_ = _of_first("n_samples_fit_")
+    labels_ = _of_first("labels_")
+    anchor_models_ = _of_first("anchor_models_")
+    n_neighbors = _of_first("n_neighbors")
+    _samples = _of_first("_samples")
+    _space = _of_first("_space")
+    _targets = _of_first("_targets")
+    _target_names = _of_first("_target_names")
+    _one_target = _of_first("_one_target")
+    _feature_names = _of_first("_feature_names")
 
     def __init__(
         self,
@@ -154,12 +171,6 @@ class Ensemble(BaseEstimator):
 
         save(self, path)
 
-    @property
-    def n_samples_fit_(self) -> int:
-        """How many samples the members hold."""
-        check_is_fitted(self)
-        return self.estimators_[0].n_samples_fit_
-
     def _splits(self, X, y, seed) -> list[tuple[NDArray, NDArray]]:
         """Folds: as asked for, by default shuffled, for files are often in some order."""
         cv, classes = self.cv, isinstance(self, ClassifierMixin)
@@ -251,12 +262,6 @@ class Ensemble(BaseEstimator):
             X=parts[0].X,
             model=self,
         )
-
-    @property
-    def labels_(self) -> NDArray[np.intp]:
-        """The anchor of each sample in the first member, (n,)."""
-        check_is_fitted(self)
-        return self.estimators_[0].labels_
 
     def _get_state(self) -> dict:
         """What a file has to hold: the members, and once what they share."""

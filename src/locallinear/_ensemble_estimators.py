@@ -106,7 +106,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         mean, or (mean, std)
         """
         of_members = self._predict_members(X)
-        cut = np.s_[:, 0] if self.estimators_[0]._one_target else np.s_[:]
+        cut = np.s_[:, 0] if self._one_target else np.s_[:]
         mean = of_members.mean(axis=0)[cut]
         return (mean, of_members.std(axis=0)[cut]) if return_std else mean
 
@@ -122,7 +122,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         LocalExplanation
         """
         check_is_fitted(self)
-        return self._explain(X, np.s_[:, 0] if self.estimators_[0]._one_target else np.s_[:])
+        return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
 
     def _check_samples(self, X, y) -> tuple[Array, Array]:
         return validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)

@@ -10,11 +10,15 @@ Array = NDArray[np.float64]
 
 
 def fall_of(estimator) -> FALL:
-    """The fitted FALL in an estimator: itself, or the best of a search."""
+    """The fitted FALL in an estimator: itself, or the best of a search.
+
+    An ensemble passes for one: it is a model of the same samples, with the first member's regimes.
+    """
     model = getattr(estimator, "best_estimator_", estimator)
-    if not isinstance(model, FALL):
+    if not isinstance(model, FALL) and not hasattr(type(model), "anchor_models_"):
         raise TypeError(
-            "expected a fitted FALLRegressor, FALLClassifier, a search over them or a TableModel, "
+            "expected a fitted FALLRegressor, FALLClassifier, a search over them, an ensemble of "
+            "them or a TableModel, "
             f"but got {type(estimator).__name__}; of a pipeline, pass the last step and "
             "transformed rows"
         )

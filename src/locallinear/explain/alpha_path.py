@@ -80,6 +80,11 @@ class AlphaPathDisplay:
         """
         subject = subject_of(estimator)
         model = subject.fall
+        if not hasattr(model, "alpha"):
+            raise TypeError(
+                "the path over alpha is that of one model; of an ensemble, pass a member, such as "
+                "estimators_[0]"
+            )
         target = check_target(target, subject.targets)
         here = take_rows(X, np.array([check_row(row, len(X))]))
         fitted = subject.explain(here)
