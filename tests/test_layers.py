@@ -24,7 +24,7 @@ STOREYS = [
     {"_metric"},
     {"_fall", "_folds", "_scores"},
     {"_estimators", "_network_lasso", "_search"},
-    {"_grids", "_search_display", "explain", "datasets"},
+    {"_grids", "_localized_lasso", "_search_display", "explain", "datasets"},
     {"_cv", "tune"},
     {"_tabular"},
     {"paper", "cli", "_comparison", "_demo", "_outputs", "_steps", "_summary", "_watching"},
