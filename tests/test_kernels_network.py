@@ -11,6 +11,7 @@ from locallinear.kernels.multigrid import build_hierarchy, make_space, v_cycle
 from locallinear.kernels.network import solve
 from locallinear.kernels.network_dual import lower_bound, make_routes
 from locallinear.kernels.network_problem import make_problem, objective
+from locallinear.kernels.network_system import System, solve_system
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=20, deadline=None)
@@ -79,6 +80,36 @@ def test_a_multigrid_cycle_is_symmetric_and_near_the_inverse(stiffness):
     values = np.linalg.eigvals(inverse @ matrix).real
     assert values.min() > 0.02
     assert values.max() < 4
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_a_newton_system_is_solved_like_its_dense_matrix(exclusive):
+    rng = np.random.default_rng(0)
+    n, m, p = 12, 2, 4
+    (heads, tails, weights, X, start, _), _ = random_system(rng, n, p)
+    A, B = rng.normal(size=(2, len(heads), m, p)) / (2 * m * p)
+    diagonal, slopes = np.abs(rng.normal(size=(2, n, m, p)))[:, : n if exclusive else 0]
+    free = (rng.uniform(size=(n, m, p)) < 0.8).astype(float)[: n if exclusive else 0]
+    lost = (A * B).sum(axis=(1, 2)) / (m * p)
+    b = rng.normal(size=(n, m, p))
+    edges = (heads, tails, weights, lost, A, B)
+    system = System(X, np.arange(n), start, *edges, diagonal, slopes, free, b)
+
+    matrix = np.kron(np.eye(n), np.zeros((m * p, m * p)))
+    for e, (j, k, c) in enumerate(zip(heads, tails, weights, strict=True)):
+        a, d = A[e].ravel(), B[e].ravel()
+        curvature = c * (np.eye(m * p) - (np.outer(a, d) + np.outer(d, a)) / 2)
+        difference = np.kron(np.eye(n)[j] - np.eye(n)[k], np.eye(m * p))
+        matrix += difference.T @ curvature @ difference
+    matrix += block_diag(*[np.kron(np.eye(m), 2 * np.outer(x, x)) for x in X])
+    keep = np.ones(b.size, bool)
+    if exclusive:
+        matrix += np.diag(diagonal.ravel())
+        matrix += block_diag(*[np.outer(s, s) for s in slopes.reshape(n * m, p)])
+        keep = free.ravel() > 0
+    expected = np.zeros(b.size)
+    expected[keep] = np.linalg.solve(matrix[np.ix_(keep, keep)], b.ravel()[keep])
+    assert solve_system(system, 1e-10).ravel() == pytest.approx(expected, abs=1e-6)
 
 
 def test_pseudo_inverses_solve_least_squares_for_features_of_very_different_scales():

@@ -26,7 +26,7 @@ STOREYS = [
     {"_nearness"},
     {"_fall", "_folds", "_scores"},
     {"_estimators", "_network_lasso", "_search", "_tabular"},
-    {"_grids", "_search_display", "explain", "datasets"},
+    {"_grids", "_localized_lasso", "_search_display", "explain", "datasets"},
     {"_cv", "_members", "tune"},
     {"_ensemble"},
     {"_ensemble_estimators"},

@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import check_estimator
 
+from locallinear._localized_lasso import LocalizedLassoRegressor
 from locallinear._network_graph import neighbor_graph, order_nodes
-from locallinear._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
+from locallinear._network_lasso import NetworkLassoRegressor
 from reference_network import as_published, convex, objective, reweighted
 
 ESTIMATORS = [NetworkLassoRegressor, LocalizedLassoRegressor]
@@ -441,7 +442,7 @@ def test_scikit_learn_checks_pass(estimator):
 
 
 def test_importing_the_estimators_does_not_import_numba():
-    code = "import sys, locallinear._network_lasso; sys.exit('numba' in sys.modules)"
+    code = "import sys, locallinear._localized_lasso; sys.exit('numba' in sys.modules)"
     root = str(Path(__file__).parents[1] / "src")
     path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
     run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path})

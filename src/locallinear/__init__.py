@@ -4,7 +4,8 @@ from ._cv import FALLClassifierCV, FALLRegressorCV
 from ._ensemble_estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
-from ._network_lasso import LocalizedLassoRegressor, NetworkLassoRegressor
+from ._localized_lasso import LocalizedLassoRegressor
+from ._network_lasso import NetworkLassoRegressor
 from ._search_display import SearchDisplay
 from ._tabular import TableModel
 from .io import load
