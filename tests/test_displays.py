@@ -1,5 +1,7 @@
 """Displays: what a picture shows is what the model says."""
 
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pandas
@@ -204,6 +206,15 @@ def test_an_explanation_draws_itself(make_problem):
     why = FALLRegressor(random_state=0).fit(X, y).explain(Q)
     shown = why.plot(4, target=1)
     assert shown.prediction == pytest.approx(why.prediction[4, 1])
+
+
+def test_an_explanation_without_its_model_draws_what_it_holds(make_problem):
+    X, y, Q = make_problem()
+    why = replace(FALLRegressor(random_state=0).fit(X, y).explain(Q), model=None)
+    shown = why.plot(4)
+    assert shown.values is None
+    assert shown.waterfall()[0][0] == "intercept"
+    assert shown.prediction == pytest.approx(why.prediction[4])
 
 
 def test_a_search_is_drawn_as_its_best_estimator(make_problem):

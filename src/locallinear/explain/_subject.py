@@ -201,6 +201,11 @@ class Subject:
         return [list(line) for line in zip(*columns, strict=True)]
 
 
+def can_be_shown(estimator) -> bool:
+    """Whether `subject_of` knows the kind of an estimator, or of what explained a row."""
+    return isinstance(estimator, TableModel | FALL) or hasattr(estimator, "best_estimator_")
+
+
 def subject_of(estimator) -> Subject:
     """What pictures ask of an estimator: a FALL, the best of a search, or a TableModel."""
     if isinstance(estimator, TableModel):

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from .._explanation import LocalExplanation
 from .._extras import extra
 from ._model import check_row, check_target, take_rows
-from ._subject import MISSING, subject_of
+from ._subject import MISSING, can_be_shown, subject_of
 from ._text import largest, number, plain, signed
 
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ class ContributionDisplay:
             feature_names=[str(name) for name in explanation.feature_names],
             target_name=explanation.target_names[target],
         )
-        if explanation.model is not None and explanation.X is not None:
+        if explanation.X is not None and can_be_shown(explanation.model):
             subject = subject_of(explanation.model)
             shown.is_score = is_classifier(subject.fall)
             here = slice(row, row + 1)
