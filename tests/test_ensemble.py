@@ -196,6 +196,15 @@ def test_updates_reach_every_member_and_all_share_one_copy(make_samples):
     assert_array_equal(few().partial_fit(X, y).predict(Q), few().fit(X, y).predict(Q))
 
 
+def test_samples_are_forgotten_by_all_members_or_by_none(make_samples):
+    X, y, _ = make_samples
+    model = few(2).fit(X, y)
+    model.estimators_[1].n_neighbors = 20
+    with pytest.raises(ValueError, match="n_neighbors=20"):
+        model.forget(range(10, 150))
+    assert {member.n_samples_fit_ for member in model.estimators_} == {150}
+
+
 def test_a_file_holds_the_samples_once(make_samples, searched, path):
     _, _, Q = make_samples
     searched.save(path)

@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 import locallinear
 from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
 from locallinear._forest import LeafNeighbors, grow_forest
+from locallinear._nearness import nearness_from_arrays
 from test_metric import needle
 
 FEW = np.arange(4)
@@ -155,6 +156,19 @@ def test_files_and_pickles_keep_the_trees(make_problem, path):
     model.save(path)
     for copy in (locallinear.load(path), pickle.loads(pickle.dumps(model))):
         assert_array_equal(copy.predict_proba(Q), model.predict_proba(Q))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("left", 10**6), ("left", 0), ("right", -5), ("feature", 4), ("roots", -1), ("roots", 10**6)],
+)
+def test_trees_that_walks_would_not_leave_are_refused(grown, name, value):
+    arrays = {key: array.copy() for key, array in grown[2].arrays().items()}
+    inner = np.flatnonzero(arrays["feature"] >= 0)[3]
+    arrays[name][0 if name == "roots" else inner] = value
+    with pytest.raises(ValueError, match="do not fit each other"):
+        nearness_from_arrays(4, **arrays)
+    nearness_from_arrays(4, **grown[2].arrays())
 
 
 @pytest.mark.parametrize("features", [[], [3], [-1], [0.5], ["a"]])

@@ -160,6 +160,8 @@ class Ensemble(BaseEstimator):
         self
         """
         check_is_fitted(self)
+        for member in self.estimators_:  # all or none
+            member._check_removal(indices)
         for member in self.estimators_:
             member.forget(indices)
         self._share_samples()
@@ -227,9 +229,10 @@ class Ensemble(BaseEstimator):
         """Let the members hold one copy of what is the same for all of them."""
         first, *others = self.estimators_
         for member in others:
-            if member.scaling == first.scaling:
-                member._samples.share(first._samples, ("Z", "weights"))
-                member._index_samples()
+            if member.scaling == first.scaling and member._samples.share(
+                first._samples, ("Z", "weights")
+            ):
+                member._neighbors.update(member._located, member._samples.searchable)
 
     def _predict_members(self, X) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""

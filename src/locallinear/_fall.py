@@ -138,6 +138,14 @@ class FALL(BaseEstimator):
         -------
         self
         """
+        numbers = self._check_removal(indices)
+        self._samples.remove(numbers)
+        self._neighbors.update(self._located, self._samples.searchable)
+        self.n_samples_fit_ = len(self._samples)
+        return self
+
+    def _check_removal(self, indices) -> Rows:
+        """The numbers of samples that can be removed."""
         check_is_fitted(self)
         numbers = np.unique(checks.check_indices(indices, len(self._samples)))
         if len(numbers) == len(self._samples):
@@ -149,10 +157,7 @@ class FALL(BaseEstimator):
         mask = self._samples.searchable
         lost = len(numbers) if mask is None else np.count_nonzero(mask[places])
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable - lost)
-        self._samples.remove(numbers)
-        self._neighbors.update(self._located, self._samples.searchable)
-        self.n_samples_fit_ = len(self._samples)
-        return self
+        return numbers
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file that `locallinear.load` reads.
@@ -186,7 +191,7 @@ class FALL(BaseEstimator):
             if name in attributes:
                 setattr(self, name, attributes[name])
         self._space = space_from_arrays(**state["space"])
-        self._nearness = nearness_from_arrays(**state["nearness"])
+        self._nearness = nearness_from_arrays(columns["Z"].shape[1], **state["nearness"])
         self._samples = Samples(columns.pop("searchable", None), **columns)
         self._index_samples()
         self.n_samples_fit_ = len(self._samples)

@@ -64,6 +64,30 @@ class Forest:
         Z = np.ascontiguousarray(Z)
         return leaf_numbers(Z, self.roots, self.feature, self.threshold, self.left, self.right)
 
+    def fits(self, d: int) -> bool:
+        """Whether these can be trees on d features: compiled code walks them without a look.
+
+        Children come after their parents, so that every walk ends.
+        """
+        nodes = np.arange(len(self.feature))
+        columns = (self.feature, self.left, self.right)
+        if not all(a.dtype.kind == "i" and a.shape == nodes.shape for a in columns):
+            return False
+        inner = self.feature >= 0
+        forward = (self.left > nodes) & (self.left < len(nodes))
+        forward &= (self.right > nodes) & (self.right < len(nodes))
+        return bool(
+            self.roots.dtype.kind == "i"
+            and np.isin(self.roots, nodes).all()
+            and 0 < len(self.roots) <= 255
+            and (self.feature < d).all()
+            and self.threshold.shape == nodes.shape
+            and self.threshold.dtype == np.float64
+            and self.importance.shape == (d,)
+            and forward[inner].all()
+            and ((self.left >= 0) & (self.left <= 255))[~inner].all()
+        )
+
     def arrays(self) -> dict[str, NDArray]:
         """What a file holds of the forest."""
         return dict(vars(self))

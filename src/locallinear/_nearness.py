@@ -40,6 +40,22 @@ class Distance:
         """What finds neighbours among points."""
         return Neighbors(points, searchable, n_jobs)
 
+    def fits(self, d: int) -> bool:
+        """Whether this can be a distance in d features; a file may say anything."""
+        features = np.arange(d) if self.features is None else self.features
+        if (
+            features.ndim != 1
+            or features.dtype.kind != "i"
+            or not np.isin(features, range(d)).all()
+        ):
+            return False
+        multipliers, importance = self.multipliers, self.importance
+        return (
+            features.ndim == 1
+            and (multipliers is None or multipliers.shape == features.shape)
+            and (importance is None or importance.shape == (d,))
+        )
+
     def arrays(self) -> dict[str, NDArray]:
         """What a file holds of the distance."""
         return {name: value for name, value in vars(self).items() if value is not None}
@@ -74,6 +90,9 @@ def fit_nearness(
     return Distance(features, history[-1] / scale, importance)
 
 
-def nearness_from_arrays(**arrays: NDArray) -> Nearness:
-    """What `arrays` of a nearness described."""
-    return Forest(**arrays) if "roots" in arrays else Distance(**arrays)
+def nearness_from_arrays(d: int, **arrays: NDArray) -> Nearness:
+    """What `arrays` of a nearness in d features described; refused where it cannot have been."""
+    found = Forest(**arrays) if "roots" in arrays else Distance(**arrays)
+    if not found.fits(d):
+        raise ValueError("its arrays do not fit each other")
+    return found

@@ -86,11 +86,16 @@ class Samples:
         """A new column that is the same for all rows so far."""
         self._buffers[name] = np.full(self._used, value)
 
-    def share(self, other: "Samples", names: tuple[str, ...]) -> None:
-        """Hold these columns in the memory of samples whose columns are equal."""
-        for name in names:
-            if name in self._buffers:
-                self._buffers[name] = other._buffers[name]
+    def share(self, other: "Samples", names: tuple[str, ...]) -> bool:
+        """Hold these columns in the memory of samples whose columns are equal.
+
+        Returns whether any of them moved.
+        """
+        mine, theirs = self._buffers, other._buffers
+        moved = [name for name in names if name in mine and mine[name] is not theirs[name]]
+        for name in moved:
+            mine[name] = theirs[name]
+        return bool(moved)
 
     def remove(self, numbers: Rows) -> None:
         """Remove the rows with these numbers."""
