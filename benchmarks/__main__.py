@@ -16,6 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("modules", nargs="*", metavar="module", help=", ".join(names))
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the tables are kept")
+    parser.add_argument("--show", action="store_true", help="run nothing: draw what is kept")
     arguments = parser.parse_args()
     unknown = set(arguments.modules) - set(names)
     if unknown:
@@ -25,8 +26,10 @@ def main() -> None:
         if not arguments.modules and getattr(module, "LONG", False):
             print(f"\nLeft out, since it takes long: python -m benchmarks {name}")
             continue
+        if arguments.show and not hasattr(module, "tables"):
+            parser.error(f"{name} keeps no rows to draw tables from; run it without --show")
         tables = []
-        for table in module.run():
+        for table in module.tables() if arguments.show else module.run():
             print(f"\n{table.markdown()}", flush=True)
             tables.append(table)
         write_section(arguments.out, name, section(name, module.__doc__, tables))

@@ -137,7 +137,8 @@ def commit() -> str:
         ).stdout.strip()
 
     # The results themselves change with every run.
-    dirty = git("status", "--porcelain", "--untracked-files=no", "--", ":!benchmarks/RESULTS.md")
+    kept = (":!benchmarks/RESULTS.md", ":!benchmarks/*.csv", ":!benchmarks/*.svg")
+    dirty = git("status", "--porcelain", "--untracked-files=no", "--", *kept)
     return git("rev-parse", "--short", "HEAD") + (" with local changes" if dirty else "")
 
 
