@@ -1,5 +1,6 @@
 """Ensembles: the mean of their members, still one exact linear model a prediction."""
 
+import pickle
 import zipfile
 
 import numpy as np
@@ -7,7 +8,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+    cross_val_score,
+)
 
 import locallinear
 from locallinear import (
@@ -121,8 +129,8 @@ def test_merged_neighbours_have_the_members_weight(make_samples):
 
 
 def test_queries_with_fewer_neighbours_are_filled_up_without_weight():
-    parts = [(np.array([[4, 2], [1, 0]]), np.array([[0.5, 0.5], [1.0, 0.0]]))] * 2
-    rows, weights = merge_neighbors(iter(parts), 2)
+    rows, weights = np.array([[4, 2], [1, 0]]), np.array([[0.5, 0.5], [1.0, 0.0]])
+    rows, weights = merge_neighbors([rows] * 2, [weights] * 2)
     assert_array_equal(rows, [[2, 4], [1, 1]])
     assert_allclose(weights, [[0.5, 0.5], [1, 0]])
 
@@ -165,6 +173,45 @@ def test_kinds_share_one_scaling_and_the_score_is_of_unseen_samples(make_samples
     nested = cross_val_score(clone(searched), X, y, cv=3).mean()
     assert searched.cv_score_ == pytest.approx(nested, abs=0.1)
     assert searched.cv_prediction_.shape == y.shape
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), ShuffleSplit(4, test_size=0.2, random_state=0)])
+def test_samples_that_no_fold_tests_do_not_count_in_the_score(make_samples, cv):
+    X, y, _ = make_samples
+    model = FALLEnsembleRegressor(3, search=GRID, cv=cv, random_state=0).fit(X, y + 100)
+    tested = np.isfinite(model.cv_prediction_)
+    expected = np.zeros(len(X), dtype=bool)
+    for _, test in cv.split(X):
+        expected[test] = True
+    assert_array_equal(tested, expected)
+    assert model.cv_score_ > 0.5
+
+
+def test_groups_stay_together(make_samples):
+    X, y, _ = make_samples
+    groups = np.arange(len(X)) // 30
+    model = FALLEnsembleRegressor(2, search=GRID, cv=GroupKFold(3), random_state=0)
+    assert np.isfinite(model.fit(X, y, groups=groups).cv_prediction_).all()
+
+
+def test_a_search_starts_from_the_given_estimator(make_samples):
+    X, y, _ = make_samples
+    given = FALLRegressor(scaling=None, weights="uniform", alpha=100.0, n_anchors=2, random_state=0)
+    grid = {"n_neighbors": [1, 5, 10, 20]}
+    splits = list(KFold(3, shuffle=True, random_state=0).split(X))
+    model = FALLEnsembleRegressor(2, search=grid, estimator=given, cv=splits, random_state=0)
+    expected = GridSearchCV(given, grid, cv=splits).fit(X, y)
+    assert model.fit(X, y).best_params_ == expected.best_params_
+    assert {member.alpha for member in model.estimators_} == {100.0}
+    assert sum(kind["n_members"] for kind in model.kinds_) == 2
+
+
+def test_features_are_drawn_among_the_given_ones(make_samples):
+    X, y, _ = make_samples
+    given = FALLRegressor(neighborhood_features=[0, 1, 4])
+    model = few(10, estimator=given).fit(X, y)
+    drawn = np.concatenate([member.neighborhood_features for member in model.estimators_])
+    assert set(drawn) == {0, 1, 4}
 
 
 def test_features_that_decide_are_drawn_more_often():
@@ -218,6 +265,31 @@ def test_a_file_holds_the_samples_once(make_samples, searched, path):
         ]
 
 
+def test_a_file_keeps_what_the_members_were_made_of(make_samples, path):
+    X, y, Q = make_samples
+    model = few(2, estimator=FALLRegressor(n_neighbors=3)).fit(X, y, np.ones(len(X)))
+    model.save(path)
+    loaded = locallinear.load(path)
+    assert loaded.estimator.n_neighbors == 3
+    assert_array_equal(loaded.predict(Q), model.predict(Q))
+
+
+def test_pickles_hold_the_samples_once(make_samples):
+    X, y, _ = make_samples
+    X = np.tile(X, (1, 40))
+    sizes = {n: len(pickle.dumps(few(n, max_features=1.0).fit(X, y))) for n in (1, 5)}
+    assert sizes[5] < 2 * sizes[1]
+    model = pickle.loads(pickle.dumps(few(3).fit(X, y)))
+    held = [member._samples["Z"] for member in model.estimators_]
+    assert all(np.shares_memory(held[0], other) for other in held[1:])
+
+
+def test_a_second_fit_leaves_nothing_of_the_first(make_samples, searched):
+    X, y, _ = make_samples
+    model = clone(searched).fit(X, y).set_params(search=None).fit(X[:50], y[:50])
+    assert not hasattr(model, "cv_score_")
+
+
 # Classes ---------------------------------------------------------------------------------------
 
 
@@ -255,7 +327,7 @@ def test_scikit_learns_checks_all_pass_and_none_is_skipped(name, options):
     [
         ({"max_features": 0.0}, "max_features"),
         ({"search": "all"}, "search"),
-        ({"estimator": "FALL"}, "estimator"),
+        ({"estimator": FALLClassifier()}, "estimator"),
         ({"search": {"neighbours": [3]}}, "neighbours"),
     ],
 )

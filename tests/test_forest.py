@@ -1,10 +1,12 @@
 """Forest neighbourhoods: who shares leaves, what that does not depend on, and where it is kept."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, train_test_split
 
 import locallinear
@@ -117,6 +119,31 @@ def test_order_and_repetition_of_the_samples_do_not_matter(make_problem):
     assert_allclose(repeated, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_ties_do_not_let_the_order_choose(load):
+    X, y = load(return_X_y=True)
+    Y = (y[:, None] == np.unique(y)).astype(float)
+    rng = np.random.default_rng(0)
+    order, weights = rng.permutation(len(X)), rng.integers(1, 4, size=len(X))
+    features = np.arange(X.shape[1])
+    expected = grow_forest(X, Y, None, features, 0).leaves(X)
+    shuffled = grow_forest(X[order], Y[order], None, features, 0).leaves(X)
+    assert_array_equal(shuffled, expected)
+    weighted = grow_forest(X, Y, weights.astype(float), features, 0).leaves(X)
+    repeated = np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0)
+    assert_array_equal(grow_forest(*repeated, None, features, 0).leaves(X), weighted)
+
+
+@pytest.mark.parametrize("neighborhood", ["learned", "forest"])
+def test_samples_without_weight_may_hold_anything(make_problem, neighborhood):
+    X, y, Q = make_problem()
+    model = FALLRegressor(neighborhood=neighborhood, random_state=0)
+    expected = model.fit(X, y).predict(Q)
+    X, y = np.vstack([np.full(3, 1e9), X]), np.r_[1e14, y]
+    weights = np.r_[0.0, np.ones(len(X) - 1)]
+    assert_allclose(model.fit(X, y, weights).predict(Q), expected, rtol=1e-9)
+
+
 def test_units_and_monotone_maps_of_features_do_not_change_the_trees(grown):
     X, Y, trees = grown
     changed = grow_forest(np.exp(X) * 1000, Y, None, FEW, 0)
@@ -147,6 +174,37 @@ def test_samples_that_come_and_go_leave_no_trace(make_problem):
     assert (model.predict(Q) > expected + 2).all()
     model.forget(np.arange(len(X), len(X) + len(Q)))
     assert_allclose(model.predict(Q), expected, rtol=1e-12)
+
+
+def test_leaves_follow_samples_that_move_in_memory(make_problem):
+    X, y, Q = make_problem(n=100)
+    more, theirs, _ = make_problem(n=30, seed=1)
+    model = forest().fit(X, y)
+    model.partial_fit(more, theirs)  # nothing is asked in between
+    model.forget(np.arange(20))
+    step_by_step = forest().fit(X, y)
+    step_by_step.partial_fit(more, theirs).predict(Q)
+    for _ in range(20):
+        step_by_step.forget([0]).predict(Q)
+    assert_allclose(model.predict(Q), step_by_step.predict(Q), rtol=1e-12)
+
+
+def test_threads_that_ask_at_once_all_get_the_answer(make_problem):
+    X, y, Q = make_problem(n=400)
+    model = forest().fit(X, y).partial_fit(Q, np.zeros(len(Q)))
+    expected = pickle.loads(pickle.dumps(model)).predict(Q)
+    with ThreadPoolExecutor(8) as pool:
+        for answer in pool.map(model.predict, [Q] * 16):
+            assert_array_equal(answer, expected)
+    assert_array_equal(model.predict(Q), expected)
+
+
+def test_the_given_target_decides_where_new_samples_belong(make_problem):
+    X, y, _ = make_problem()
+    model = forest(assignment_neighbors=3).fit(X, y)
+    high, low = (model.assign(X + 1e-9, y + shift) for shift in (1000, -1000))
+    assert (high != low).any()
+    assert_array_equal(model.assign(X, y), model.labels_)
 
 
 def test_files_and_pickles_keep_the_trees(make_problem, path):

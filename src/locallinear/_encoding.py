@@ -212,7 +212,12 @@ def _with_targets(table: Table, targets: tuple[str, ...]) -> tuple[Table, list[s
     if there.all():
         return table, []
     left_out = np.count_nonzero(~there)
-    return table.take(there), [f"{left_out} rows are left out, as they have no target."]
+    what = (
+        "1 row is left out, as it has"
+        if left_out == 1
+        else f"{left_out} rows are left out, as they have"
+    )
+    return table.take(there), [f"{what} no target."]
 
 
 def _check_targets(table: Table, targets: tuple[str, ...], classify: bool) -> None:
@@ -255,7 +260,7 @@ def _useless(table: Table, name: str, wanted: bool) -> str | None:
             )
         if different > max(MAX_CATEGORIES, n // 2) and not wanted:
             return f"it has {different} different texts in {n} rows, as names and dates have"
-    elif n > 20 and (np.diff(values.to_numpy()) == 1).all():
+    elif n > 20 and _counts_rows(values.to_numpy()):
         return "it counts the rows"
     return None
 
@@ -266,3 +271,11 @@ def _fit_column(table: Table, name: str) -> Column:
     counts = Counter(Column(name).cells(table).tolist())
     kept = [category for category, _ in counts.most_common(MAX_CATEGORIES)]
     return Column(name, categories=tuple(sorted(kept)))
+
+
+def _counts_rows(values) -> bool:
+    """Whether numbers go up one by one, but for a few rows that were left out."""
+    steps = np.diff(values)
+    return bool(
+        (steps >= 1).all() and (steps == 1).mean() > 0.9 and steps.sum() < 1.2 * len(values)
+    )

@@ -5,6 +5,7 @@ exactness. `fit` reads as the recipe: choose kinds of members by a search, find 
 cross-validation in which shares they do best together, and fit them on all samples.
 """
 
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import ClassVar
@@ -21,9 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from ._cv import fixed_seed
 from ._explanation import LocalExplanation
 from ._fall import FALL
-from ._grids import GRIDS
+from ._grids import GRIDS, NOT_SEARCHED, check_grid
 from ._members import (
     Kind,
+    OutOfFold,
     best_shares,
     counts_of,
     draw_features,
@@ -31,13 +33,19 @@ from ._members import (
     kinds_of,
     merge_neighbors,
 )
-from ._validation import check_sample_weights, check_some_weight
+from ._validation import check_features, check_sample_weights, check_some_weight
 
 Array = NDArray[np.float64]
 
 # What a file holds of a fitted ensemble beside its members.
-FITTED = ["best_params_", "cv_prediction_", "cv_score_"]
+FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
+
+# What all members have alike, for they have one scaling.
+SHARED = ("Z", "weights")
+
+# What of an explanation is the mean of the members'.
+MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
 
 # Folds of the cross-validation, and members of each kind that are fitted on a fold.
 N_FOLDS = 3
@@ -56,7 +64,6 @@ class Ensemble(BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_features": [Interval(Real, 0, 1, closed="right")],
         "search": [StrOptions(set(GRIDS)), dict, None],
-        "estimator": [None, FALL],
         "cv": [None, "cv_object"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -99,7 +106,7 @@ class Ensemble(BaseEstimator):
         return hasattr(self, "estimators_")
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Choose the members' kinds on the samples, and fit them.
 
         Parameters
@@ -108,15 +115,18 @@ class Ensemble(BaseEstimator):
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
             How often each sample counts, as for one model.
+        groups : array-like (n,), optional
+            Passed to the splitter `cv`.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups)
 
-    def _fit(self, X, y, sample_weight, **known):
-        self.__dict__.pop("estimators_", None)
+    def _fit(self, X, y, sample_weight, groups=None, **known):
+        for name in ["estimators_", *FITTED]:
+            self.__dict__.pop(name, None)
         inputs, targets = self._check_samples(X, y, **known)
         weights = check_sample_weights(sample_weight, len(inputs))
         check_some_weight(weights)
@@ -126,19 +136,33 @@ class Ensemble(BaseEstimator):
             kinds, shares = [Kind({}, self.max_features)], np.ones(1)
             self.best_params_ = {}
         else:
-            splits = self._splits(inputs, targets, seed)
-            search = self._search_class(
-                self.search, cv=splits, n_jobs=self.n_jobs, random_state=seed
-            ).fit(inputs, targets, weights)
-            self.best_params_ = search.best_params_
-            kinds = kinds_of(search, self.max_features)
+            splits = self._splits(inputs, targets, groups, seed)
+            kinds = self._search_kinds(template, splits, inputs, targets, weights, seed)
             shares = self._cross_validate(template, kinds, splits, inputs, targets, weights, seed)
         counts = counts_of(shares, self.n_estimators)
+        self.kinds_ = [
+            {"params": kind.params, "max_features": kind.max_features, "n_members": int(n)}
+            for kind, n in zip(kinds, counts, strict=True)
+        ]
         members = [kind for kind, n in zip(kinds, counts, strict=True) for _ in range(n)]
         made = self._make_members(template, members, inputs, targets, weights, seed)
         self.estimators_ = self._fit_all(made, X, y, weights)
         self._share_samples()
         return self
+
+    def _search_kinds(self, template, splits, X, y, weights, seed) -> list[Kind]:
+        """The best configurations of the grid, everything else as the template has it."""
+        grid = check_grid(self.search, template)
+        fixed = {
+            name: [value]
+            for name, value in template.get_params(deep=False).items()
+            if name not in NOT_SEARCHED
+        }
+        search = self._search_class(
+            fixed | grid, cv=splits, n_jobs=self.n_jobs, random_state=seed
+        ).fit(X, y, weights)
+        self.best_params_ = {name: search.best_params_[name] for name in grid}
+        return kinds_of(search, list(grid), self.max_features)
 
     def _append(self, X, y, sample_weight):
         for member in self.estimators_:
@@ -173,13 +197,15 @@ class Ensemble(BaseEstimator):
 
         save(self, path)
 
-    def _splits(self, X, y, seed) -> list[tuple[NDArray, NDArray]]:
+    def _splits(self, X, y, groups, seed) -> list[tuple[NDArray, NDArray]]:
         """Folds: as asked for, by default shuffled, for files are often in some order."""
         cv, classes = self.cv, isinstance(self, ClassifierMixin)
         if cv is None:
             kind = StratifiedKFold if classes else KFold
             cv = kind(N_FOLDS, shuffle=True, random_state=seed)
-        return list(check_cv(cv, y, classifier=classes).split(X, y))
+        rows = np.arange(len(X))
+        splits = check_cv(cv, y, classifier=classes).split(X, y, groups)
+        return [(rows[train], rows[test]) for train, test in splits]
 
     def _cross_validate(self, template, kinds, splits, X, y, weights, seed) -> Array:
         """In which shares the kinds do best together, judged on samples they did not see.
@@ -187,34 +213,40 @@ class Ensemble(BaseEstimator):
         Sets `cv_prediction_` and `cv_score_` to what comes of it.
         """
         numeric = self._numeric(y)
-        predictions = np.zeros((len(kinds), *numeric.shape))
         n_tried = min(N_TRIED, self.n_estimators)
         tried = [kind for kind in kinds for _ in range(n_tried)]
+        found = OutOfFold(len(kinds), *numeric.shape)
         for train, test in splits:
             v = None if weights is None else weights[train]
             made = self._make_members(template, tried, X[train], y[train], v, seed)
             fitted = self._fit_all(made, X[train], y[train], v)
             of_members = np.array([member._predict(X[test]) for member in fitted])
-            predictions[:, test] = of_members.reshape(len(kinds), n_tried, len(test), -1).mean(1)
-        shares = best_shares(predictions, numeric, weights)
-        self.cv_prediction_, self.cv_score_ = self._judge(
-            np.tensordot(shares, predictions, axes=1), y, weights
-        )
+            of_kinds = of_members.reshape(len(kinds), n_tried, *of_members.shape[1:]).mean(axis=1)
+            found.add(test, of_kinds)
+        tested = found.tested
+        v = None if weights is None else weights[tested]
+        shares = best_shares(found.predictions(), numeric[tested], v)
+        scores = np.full(numeric.shape, np.nan)
+        scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
+        self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
         return shares
 
     def _make_members(self, template, kinds, X, y, weights, seed) -> list[FALL]:
         """Members of these kinds, each with features and anchors of its own, not fitted yet."""
-        if all(kind.max_features == 1 for kind in kinds):
-            chances = np.full(X.shape[1], 1 / X.shape[1])
-        else:
+        allowed = check_features(template.neighborhood_features, X.shape[1])
+        chances = np.ones(X.shape[1])
+        if any(kind.max_features < 1 for kind in kinds):
             chances = feature_chances(X, self._numeric(y), weights)
+        if allowed is not None:
+            chances[np.setdiff1d(np.arange(len(chances)), allowed)] = 0.0
+        chances /= chances.sum()
         rng = check_random_state(seed)
         made = []
         for number, kind in enumerate(kinds):
             member = clone(template).set_params(**kind.params, n_jobs=1)
             # The first keeps the seed that it was given, and is what it would be alone.
             if number or member.random_state is None:
-                member.random_state = seed + number
+                member.random_state = (seed + number) % 2**32
             features = draw_features(chances, kind.max_features, rng)
             if features is not None:
                 member.neighborhood_features = features
@@ -229,9 +261,7 @@ class Ensemble(BaseEstimator):
         """Let the members hold one copy of what is the same for all of them."""
         first, *others = self.estimators_
         for member in others:
-            if member.scaling == first.scaling and member._samples.share(
-                first._samples, ("Z", "weights")
-            ):
+            if member._samples.share(first._samples, SHARED):
                 member._neighbors.update(member._located, member._samples.searchable)
 
     def _predict_members(self, X) -> Array:
@@ -243,28 +273,33 @@ class Ensemble(BaseEstimator):
     def _explain(self, X, shape) -> LocalExplanation:
         """The mean of the members' explanations; `shape` cuts predictions to what users get."""
         check_is_fitted(self)
-        parts = [member.explain(X) for member in self.estimators_]
-        neighbors, shares = merge_neighbors(
-            ((part.neighbors, part.neighbor_weights) for part in parts), len(parts)
-        )
-        mean = {
-            name: np.mean([getattr(part, name) for part in parts], axis=0)
-            for name in ("coef", "intercept", "contributions", "anchor_part", "correction_part")
-        }
-        known = [p.feature_weights for p in parts if p.feature_weights is not None]
+        rows, shares, weights = [], [], []
+        mean: dict[str, Array] = {}
+        for member in self.estimators_:
+            part = member.explain(X)
+            rows.append(part.neighbors)
+            shares.append(part.neighbor_weights)
+            if part.feature_weights is not None:
+                weights.append(part.feature_weights)
+            for name in MEANS:
+                mean[name] = mean.get(name, 0.0) + getattr(part, name) / len(self.estimators_)
+        neighbors, neighbor_weights = merge_neighbors(rows, shares)
         prediction = mean["contributions"].sum(axis=1) + mean["intercept"]
-        return LocalExplanation(
+        return replace(
+            part,
             prediction=prediction[shape],
             **mean,
             neighbors=neighbors,
-            neighbor_weights=shares,
+            neighbor_weights=neighbor_weights,
             neighbor_labels=self.labels_[neighbors],
-            feature_weights=np.mean(known, axis=0) if known else None,
-            feature_names=parts[0].feature_names,
-            target_names=parts[0].target_names,
-            X=parts[0].X,
+            feature_weights=np.mean(weights, axis=0) if weights else None,
             model=self,
         )
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "estimators_"):
+            self._share_samples()
 
     def _get_state(self) -> dict:
         """What a file has to hold: the members, and once what they share."""
@@ -272,24 +307,27 @@ class Ensemble(BaseEstimator):
         members = [
             {"parameters": m.get_params(), "state": m._get_state()} for m in self.estimators_
         ]
-        shared = {name: members[0]["state"]["samples"][name] for name in ("Z",)}
+        held = members[0]["state"]["samples"]
+        shared = {name: held[name] for name in SHARED if name in held}
         for member in members:
-            if member["parameters"]["scaling"] == self.estimators_[0].scaling:
-                member["state"]["samples"] = {
-                    n: v for n, v in member["state"]["samples"].items() if n not in shared
-                }
+            samples = member["state"]["samples"]
+            member["state"]["samples"] = {n: samples[n] for n in samples if n not in shared}
         attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
         return {"attributes": attributes, "shared": shared, "members": members}
 
     def _set_state(self, state: dict) -> None:
         """Become the fitted ensemble that `_get_state` described."""
-        for name, value in state["attributes"].items():
-            setattr(self, name, value)
-        self.estimators_ = []
+        for name in FITTED:
+            if name in state["attributes"]:
+                setattr(self, name, state["attributes"][name])
+        members = []
         for described in state["members"]:
             member = self._member_class(**described["parameters"])
             member._validate_params()
-            described["state"]["samples"] = state["shared"] | described["state"]["samples"]
+            described["state"]["samples"] |= state["shared"]
             member._set_state(described["state"])
-            self.estimators_.append(member)
+            members.append(member)
+        if len({member.scaling for member in members}) != 1:
+            raise ValueError("its members do not fit each other")
+        self.estimators_ = members
         self._share_samples()

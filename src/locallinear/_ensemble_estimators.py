@@ -1,17 +1,19 @@
 """FALLEnsembleRegressor and FALLEnsembleClassifier: the faces of ensembles, and their targets."""
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ._cv import FALLClassifierCV, FALLRegressorCV
 from ._ensemble import Ensemble
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._fall import FALL
-from ._validation import check_labels
+from ._validation import check_labels, check_magnitudes, check_numeric_targets, validated
 from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
@@ -51,11 +53,16 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     estimators_ : list of FALLRegressor
         The members. They share one copy of the samples.
     best_params_ : dict
-        The best configuration of the search; {} without one.
+        The best single configuration of the search; {} without one.
+    kinds_ : list of dict
+        Of which kinds the members are: ``params``, ``max_features`` and ``n_members``, which can
+        be 0.
     cv_prediction_ : array (n,) or (n, m), with a search
-        Predictions of the samples by members that were fitted without them.
+        Predictions of the samples by members that were fitted without them; NaN for samples that
+        no fold tests.
     cv_score_ : float, with a search
-        Their R²: what to expect on new samples.
+        Their R²: about what to expect on new samples (a little high, for kinds and shares were
+        chosen on the same folds, and a little low, for the members had fewer samples).
     labels_ : array (n,)
         The anchor of each sample in the first member.
     n_samples_fit_, n_features_in_ : int
@@ -72,6 +79,9 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     (2, 10, 1)
     """
 
+    _parameter_constraints: ClassVar[dict] = Ensemble._parameter_constraints | {
+        "estimator": [None, FALLRegressor]
+    }
     _member_class = FALLRegressor
     _search_class = FALLRegressorCV
 
@@ -125,7 +135,11 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
 
     def _check_samples(self, X, y) -> tuple[Array, Array]:
-        return validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        check_numeric_targets(y)
+        X, y = validated(self, X, y=y, multi_output=True, y_numeric=True)
+        check_magnitudes(X, "X")
+        check_magnitudes(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
+        return X, y
 
     def _numeric(self, y) -> Array:
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
@@ -133,10 +147,10 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     def _fit_member(self, member, X, y, weights) -> FALL:
         return member.fit(X, y, weights)
 
-    def _judge(self, scores: Array, y, weights) -> tuple[Array, float]:
-        """What is kept of predictions (n, m) by cross-validation, and their score."""
+    def _judge(self, scores: Array, tested, y, weights) -> tuple[Array, float]:
+        """What is kept of predictions (n, m) by cross-validation, and the score of the tested."""
         prediction = scores.reshape(np.shape(y))
-        return prediction, float(r2_score(y, prediction, sample_weight=weights))
+        return prediction, float(r2_score(y[tested], prediction[tested], sample_weight=weights))
 
 
 class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
@@ -159,6 +173,9 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     (1, 3)
     """
 
+    _parameter_constraints: ClassVar[dict] = Ensemble._parameter_constraints | {
+        "estimator": [None, FALLClassifier]
+    }
     _member_class = FALLClassifier
     _search_class = FALLClassifierCV
 
@@ -203,7 +220,8 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         return self._explain(X, np.s_[:])
 
     def _check_samples(self, X, y, classes=None) -> tuple[Array, NDArray]:
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validated(self, X, y=y)
+        check_magnitudes(X, "X")
         y = check_labels(y)
         self.classes_ = np.unique(y if classes is None else classes)
         return X, y
@@ -215,7 +233,8 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         # The first call of partial_fit fits, and is told of classes that a fold may lack.
         return member.partial_fit(X, y, weights, classes=self.classes_)
 
-    def _judge(self, scores: Array, y, weights) -> tuple[Array, float]:
-        prediction = nearest_probabilities(scores)
-        chosen = self.classes_[prediction.argmax(axis=1)]
-        return prediction, float(accuracy_score(y, chosen, sample_weight=weights))
+    def _judge(self, scores: Array, tested, y, weights) -> tuple[Array, float]:
+        prediction = scores.copy()
+        prediction[tested] = nearest_probabilities(scores[tested])
+        chosen = self.classes_[prediction[tested].argmax(axis=1)]
+        return prediction, float(accuracy_score(y[tested], chosen, sample_weight=weights))

@@ -12,6 +12,7 @@ from ._validation import (
     check_magnitudes,
     check_not_huge,
     check_numeric_targets,
+    validated,
 )
 from .kernels.combine import nearest_probabilities
 
@@ -183,7 +184,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, Array]:
         given = y
         check_numeric_targets(y)
-        X, y = self._validated(X, y=y, reset=reset, multi_output=True, y_numeric=True)
+        X, y = validated(self, X, y=y, reset=reset, multi_output=True, y_numeric=True)
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         check = check_magnitudes if reset else check_not_huge
         check(X, "X")
@@ -290,7 +291,7 @@ class FALLClassifier(ClassifierMixin, FALL):
         return self._assign_labelled(X, self._one_hot(y))
 
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, NDArray]:
-        X, y = self._validated(X, y=y, reset=reset)
+        X, y = validated(self, X, y=y, reset=reset)
         check = check_magnitudes if reset else check_not_huge
         check(X, "X")
         return X, check_labels(y)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _validation as checks
 from ._anchors import fit_anchor_models, rows_of_points, select_points
@@ -180,7 +180,9 @@ class FALL(BaseEstimator):
             "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
             "space": self._space.arrays(),
             "nearness": self._nearness.arrays(),
-            "samples": {name: self._samples[name][places] for name in self._samples},
+            "samples": {
+                name: self._samples[name][places] for name in self._samples if name != "points"
+            },
         }
 
     def _set_state(self, state: dict) -> None:
@@ -192,6 +194,9 @@ class FALL(BaseEstimator):
                 setattr(self, name, attributes[name])
         self._space = space_from_arrays(**state["space"])
         self._nearness = nearness_from_arrays(columns["Z"].shape[1], **state["nearness"])
+        points = self._nearness.points(columns["Z"])
+        if points is not columns["Z"]:
+            columns["points"] = points
         self._samples = Samples(columns.pop("searchable", None), **columns)
         self._index_samples()
         self.n_samples_fit_ = len(self._samples)
@@ -363,8 +368,8 @@ class FALL(BaseEstimator):
             errors = local_models.squared_errors(residuals)
             if n_others:
                 # A stored sample at the same place is this one; otherwise it is one of the near.
-                distances, near = self._neighbors.query(self._nearness.points(Z[chunk]), n_near)
-                stored = distances[:, 0] == 0
+                near = self._neighbors.query(self._nearness.points(Z[chunk]), n_near)[1]
+                stored = (self._samples["Z"][near] == Z[chunk, None]).all(axis=2).any(axis=1)
                 targets = self._targets(near, beyond, Y)
                 whole = self._near_errors(near, targets, n_others + 1)
                 others = np.s_[:, :n_others]
@@ -450,19 +455,9 @@ class FALL(BaseEstimator):
 
     def _check_queries(self, X) -> Array:
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = checks.validated(self, X, reset=False)
         checks.check_not_huge(X, "X")
         return X
-
-    def _validated(self, X, **options):
-        """scikit-learn's checks of X and y; where they fail on text in X, what to do with it."""
-        try:
-            return validate_data(self, X, dtype=np.float64, **options)
-        except ValueError as error:
-            sentence = checks.text_among_inputs(X)
-            if sentence is None:
-                raise
-            raise ValueError(sentence) from error
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

@@ -30,6 +30,9 @@ MIN_LEAF = 3
 SHARE, MAX_ROWS = 0.7, 5000
 # A leaf for every so many of them, within bounds.
 ROWS_A_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
+# Targets, in standard deviations, are rounded to this: splits that are equally good up to the
+# rounding of a sum must be so to the last digit, or the order of samples would choose.
+DECIMALS = 9
 # Fewer queries than this are answered before a second thread has begun.
 MIN_QUERIES = 32
 
@@ -108,32 +111,35 @@ class LeafNeighbors:
 
     def update(self, points: Array, searchable: Mask | None) -> None:
         """Take note of appended rows, of removed ones, or of new memory for all of them."""
-        known = 0 if self._leaves is None else self._leaves.shape[1]
-        if len(points) < known:  # what was removed is gone from memory
+        if len(points) < len(self.points):  # rows have moved up into the places of removed ones
             self._leaves = None
         self.points, self.searchable = points, searchable
 
-    def build(self) -> None:
-        """Find the leaves of all points that have none yet."""
-        known = 0 if self._leaves is None else self._leaves.shape[1]
-        if known < len(self.points):
+    def build(self) -> NDArray[np.uint8]:
+        """The leaves of all points, (T, n); those of points that are new are found first."""
+        # Other threads may be here too: each works on the array that it read, whole or not.
+        leaves = self._leaves
+        known = 0 if leaves is None else leaves.shape[1]
+        if leaves is None or known < len(self.points):
             new = self.forest.leaves(self.points[known:])
-            self._leaves = new if self._leaves is None else np.hstack([self._leaves, new])
+            leaves = new if leaves is None else np.hstack([leaves, new])
+            self._leaves = leaves
+        return leaves
 
     def query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first."""
         from .kernels.leaves import most_shared  # compiled: loaded when needed
 
-        self.build()
+        theirs, points = self.build(), np.ascontiguousarray(self.points)
         searchable = self.searchable
         if searchable is None:
-            searchable = np.ones(len(self.points), dtype=bool)
+            searchable = np.ones(len(points), dtype=bool)
+        X = np.ascontiguousarray(X)
         leaves = self.forest.leaves(X)
 
         def search(part: slice) -> tuple[Rows, Rows]:
-            return most_shared(
-                X[part], leaves[:, part], self.points, self._leaves, searchable, n_neighbors
-            )
+            own = np.ascontiguousarray(leaves[:, part])
+            return most_shared(X[part], own, points, theirs, searchable, n_neighbors)
 
         workers = effective_n_jobs(self.n_jobs)
         step = max(MIN_QUERIES, -(-len(X) // workers))
@@ -185,13 +191,13 @@ def _distinct_samples(Z: Array, Y: Array, weights: Array | None) -> tuple[Rows, 
     v = np.ones(len(Z)) if weights is None else weights
     Y = standardised(Y, v)[0]
     if len(rows) == len(Z):
-        return rows, mass, Y[rows]
+        return rows, mass, Y[rows].round(DECIMALS)
     _, first, group = np.unique(Z, axis=0, return_index=True, return_inverse=True)
     sums = np.zeros((len(first), Y.shape[1]))
     # In the order of values, so that sums do not depend on the order of the samples.
     order = np.lexsort((*Y.T, group.ravel()))
     np.add.at(sums, group.ravel()[order], (Y * v[:, None])[order])
-    return rows, mass, sums[group.ravel()[rows]] / mass[:, None]
+    return rows, mass, (sums[group.ravel()[rows]] / mass[:, None]).round(DECIMALS)
 
 
 def _ranks(X: Array) -> tuple[NDArray[np.float32], list[Array]]:
@@ -221,16 +227,19 @@ def _as_arrays(trees: list, values: list[Array], features: Rows, d: int) -> Fore
     # A split lies in the middle of the two values around it, which every feature that splits has.
     first = np.cumsum([0, *map(len, values)])[column]
     ordered = np.concatenate([*values, [0.0]])
-    threshold = ordered[first + rank] / 2 + ordered[first + rank + 1] / 2
+    below, above = ordered[first + rank], ordered[first + rank + 1]
+    middle = below / 2 + above / 2
+    threshold = np.where(middle < above, middle, below)
     importance = np.zeros(d)
     for tree in trees:
         importance[features] += tree.compute_feature_importances(normalize=False)
-    total = importance.sum()
+    if not importance.any():
+        importance[features] = 1.0
     return Forest(
         roots=roots,
         feature=np.where(leaf, -1, features[column]),
         threshold=np.where(leaf, 0.0, threshold),
         left=np.where(leaf, numbers, left),
         right=np.where(leaf, 0, right),
-        importance=importance / total if total > 0 else np.full(d, 1 / d),
+        importance=importance / importance.sum(),
     )

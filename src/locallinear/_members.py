@@ -4,7 +4,7 @@ A kind is a configuration of FALL and the part of the features that its neighbou
 kinds have one scaling, so that the members' coefficients have one meaning and can be averaged.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +31,12 @@ class Kind:
     max_features: float
 
 
-def kinds_of(search, max_features: float) -> list[Kind]:
+def kinds_of(search, names: Iterable[str], max_features: float) -> list[Kind]:
     """The best configuration of each neighbourhood in the best one's scaling, as kinds.
 
     Each comes with the asked part of the features and with all of them: where a few features
-    decide everything, members without them are of little use.
+    decide everything, members without them are of little use. `names` are the parameters that
+    kinds set.
     """
     results, best = search.cv_results_, search.best_index_
     scores = results["mean_test_score"]
@@ -49,7 +50,7 @@ def kinds_of(search, max_features: float) -> list[Kind]:
         place = np.flatnonzero(same & (neighborhoods == neighborhood))
         top = place[np.argmax(scores[place])]
         if scores[top] >= min(worst, scores[best]):
-            params = {name: results[f"param_{name}"][top] for name in search.best_params_}
+            params = {name: results[f"param_{name}"][top] for name in names}
             parts = dict.fromkeys([max_features, 1.0])
             kinds += [Kind(_plain(params), part) for part in parts]
     return kinds
@@ -66,12 +67,41 @@ def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
 
 
 def draw_features(chances: Array, max_features: float, rng) -> Rows | None:
-    """Numbers of the features that a member's neighbourhoods use; None for all."""
-    d = len(chances)
-    n_drawn = max(1, round(max_features * d))
-    if n_drawn >= d:
-        return None
-    return np.sort(rng.choice(d, n_drawn, replace=False, p=chances))
+    """Numbers of the features that a member's neighbourhoods use; None for all.
+
+    Features without a chance are never drawn.
+    """
+    possible = np.flatnonzero(chances)
+    n_drawn = max(1, round(max_features * len(possible)))
+    if n_drawn >= len(possible):
+        return None if len(possible) == len(chances) else possible
+    drawn = rng.choice(possible, n_drawn, replace=False, p=chances[possible])
+    return np.sort(drawn)
+
+
+class OutOfFold:
+    """Predictions (c, n, m) of c kinds for samples that they were not fitted on.
+
+    A sample that several folds test gets the mean, one that none tests is left out.
+    """
+
+    def __init__(self, n_kinds: int, n: int, m: int):
+        self._sums = np.zeros((n_kinds, n, m))
+        self._times = np.zeros(n)
+
+    def add(self, test: Rows, predictions: Array) -> None:
+        """Take note of a fold: predictions (c, len(test), m)."""
+        self._sums[:, test] += predictions
+        self._times[test] += 1
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Which samples some fold has tested, (n,)."""
+        return self._times > 0
+
+    def predictions(self) -> Array:
+        """Of the tested samples."""
+        return self._sums[:, self.tested] / self._times[self.tested, None]
 
 
 def best_shares(predictions: Array, Y: Array, weights: Array | None) -> Array:
@@ -103,22 +133,23 @@ def counts_of(shares: Array, total: int) -> Rows:
     return counts
 
 
-def merge_neighbors(parts: Iterator[tuple[Rows, Array]], n_parts: int) -> tuple[Rows, Array]:
+def merge_neighbors(rows_of: Sequence[Rows], weights_of: Sequence[Array]) -> tuple[Rows, Array]:
     """All members' neighbours of each query, heaviest first, and their total weights, (q, K).
 
     A query with fewer than the most is filled up with its first neighbour at weight 0.
     """
-    rows, weights = (np.hstack(arrays) for arrays in zip(*parts, strict=True))
+    rows, weights = np.hstack(rows_of), np.hstack(weights_of) / len(rows_of)
     order = np.argsort(rows, axis=1, kind="stable")
-    rows, weights = (np.take_along_axis(a, order, 1) for a in (rows, weights))
+    rows = np.take_along_axis(rows, order, axis=1)
     new = np.ones(rows.shape, dtype=bool)
     new[:, 1:] = rows[:, 1:] != rows[:, :-1]
     group = np.cumsum(new, axis=1) - 1
-    total = np.zeros(rows.shape)
     query = np.arange(len(rows))[:, None]
-    np.add.at(total, (query, group), weights / n_parts)
+    total = np.zeros(rows.shape)
+    np.add.at(total, (query, group), np.take_along_axis(weights, order, axis=1))
     merged = np.repeat(rows[:, :1], rows.shape[1], axis=1)
     merged[query, group] = rows
     order = np.argsort(-total, axis=1, kind="stable")[:, : group.max(initial=0) + 1]
-    merged, total = (np.take_along_axis(a, order, 1) for a in (merged, total))
-    return np.where(total > 0, merged, merged[:, :1]), total
+    heaviest = np.take_along_axis(merged, order, axis=1)
+    total = np.take_along_axis(total, order, axis=1)
+    return np.where(total > 0, heaviest, heaviest[:, :1]), total

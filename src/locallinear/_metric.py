@@ -100,8 +100,12 @@ def _unit(weights: Array) -> Array:
 
 
 def standardised(X: Array, weights: Array) -> tuple[Array, Array]:
-    """X with mean 0 and variance 1, and the standard deviations; constant columns become 0."""
-    X = X - X[0]
+    """X with mean 0 and variance 1, and the standard deviations; constant columns become 0.
+
+    Rows without weight count as if they were not there, whatever they hold.
+    """
+    counts = weights > 0
+    X = np.where(counts[:, None], X - X[np.argmax(counts)], 0.0)
     X -= np.average(X, axis=0, weights=weights)
     scale = np.sqrt(np.average(X**2, axis=0, weights=weights))
     scale[scale == 0] = 1.0

@@ -46,14 +46,12 @@ class Distance:
         if (
             features.ndim != 1
             or features.dtype.kind != "i"
-            or not np.isin(features, range(d)).all()
+            or not np.isin(features, np.arange(d)).all()
         ):
             return False
         multipliers, importance = self.multipliers, self.importance
-        return (
-            features.ndim == 1
-            and (multipliers is None or multipliers.shape == features.shape)
-            and (importance is None or importance.shape == (d,))
+        return (multipliers is None or multipliers.shape == features.shape) and (
+            importance is None or importance.shape == (d,)
         )
 
     def arrays(self) -> dict[str, NDArray]:
@@ -82,7 +80,8 @@ def fit_nearness(
     if neighborhood == "forest":
         return grow_forest(Z, Y, weights, used, random_state)
     if neighborhood == "euclidean":
-        return Distance(features)
+        part = None if features is None else np.bincount(features, minlength=d) / len(features)
+        return Distance(features, importance=part)
     inputs = Z if features is None else Z[:, features]
     history, scale = learn_metric(inputs, Y, weights, rounds, n_jobs)
     importance = np.zeros(d)

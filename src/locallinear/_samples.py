@@ -28,8 +28,13 @@ class Samples:
             self.n_searchable = int(np.count_nonzero(searchable))
 
     def __getstate__(self):
-        # Without the memory that is kept ready for more rows.
-        return {**self.__dict__, "_buffers": {name: self[name] for name in self}}
+        # Without the memory that is kept ready for more rows; where there is none, the array
+        # itself, which pickle knows again where several samples share it.
+        buffers = {
+            name: buffer if len(buffer) == self._used else self[name]
+            for name, buffer in self._buffers.items()
+        }
+        return {**self.__dict__, "_buffers": buffers}
 
     def __len__(self) -> int:
         return self._used if self._live is None else len(self._live)

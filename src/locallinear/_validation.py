@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 Array = NDArray[np.float64]
 
@@ -58,6 +59,17 @@ def check_magnitudes(values: Array, name: str) -> None:
             f"size or only zeros, so that their squares are not zero, but the largest is "
             f"{sizes[lost][0]:.3g}; multiply by a power of ten first"
         )
+
+
+def validated(estimator, X, **options):
+    """scikit-learn's checks of X and y; where they fail on text in X, what to do with it."""
+    try:
+        return validate_data(estimator, X, dtype=np.float64, **options)
+    except ValueError as error:
+        sentence = text_among_inputs(X)
+        if sentence is None:
+            raise
+        raise ValueError(sentence) from error
 
 
 def text_among_inputs(X) -> str | None:
@@ -220,9 +232,9 @@ def check_features(features, n_features: int) -> NDArray[np.intp] | None:
     """Numbers of features as an array in ascending order, None where all are meant."""
     if features is None:
         return None
-    found = np.unique(np.asarray(features))
+    found = np.unique(features)
     if (
-        found.ndim != 1
+        np.ndim(features) != 1
         or not len(found)
         or not np.issubdtype(found.dtype, np.integer)
         or not 0 <= found[0] <= found[-1] < n_features
@@ -263,7 +275,7 @@ def check_stored_shapes(
         and len(attributes["_target_names"]) == m
         and attributes["_constant"] in (0.0, 1.0)
         and all(vector.shape == (n,) for vector in vectors)
-        and len(columns.get("points", columns["Z"])) == n
+        and set(columns) <= {"Z", "residuals", "labels", "weights", "searchable"}
         and bool(np.isin(columns["labels"], np.arange(k)).all())
     )
     if not fits:

@@ -165,7 +165,7 @@ def predict(model, data, delimiter, decimal, out, with_data):
     result = predictions(fitted, table)
     if with_data:
         kept = table.frame[[name for name in table.columns if name not in result.columns]]
-        result = kept.join(result)
+        result = kept.convert_dtypes().join(result)  # 251 was read as 251.0
     _steps.write_table(result, out)
 
 
@@ -199,8 +199,13 @@ def explain(model, data, delimiter, decimal, out, form, max_rows, jobs):
         locallinear explain houses.model new-houses.csv --out why.html
         locallinear explain houses.model new-houses.csv --format csv --out why.csv
     """  # noqa: D301
-    is_table = out is not None and out.suffix.lower() in {".csv", *PARQUET}
-    form = form or ("csv" if is_table else "html")
+    suffix = ".html" if out is None else out.suffix.lower()
+    if form is None and suffix not in {".html", ".htm", ".csv", *PARQUET}:
+        raise click.UsageError(
+            f"--out should end in .html for a report or in .csv or .parquet for a table, but "
+            f"{out} does not; or say which by --format."
+        )
+    form = form or ("html" if suffix in {".html", ".htm"} else "csv")
     if form == "html":
         out = out or Path(f"{data.stem}-report.html")
     _steps.check_writable(out, model, data)

@@ -80,6 +80,8 @@ def load(path: str | Path):
     with open(path, "rb") as file:
         try:
             page, arrays = _read(file, path)
+            if page["state"] is None:
+                raise ValueError("it holds no fitted model")
             estimator = _revive(page, arrays)
         except ModelFileError:
             raise
@@ -149,12 +151,14 @@ def _read_array(data: bytes) -> NDArray:
     return flat.reshape(shape, order="F" if fortran else "C").copy()
 
 
-def _describe(estimator, name: str, arrays: dict[str, NDArray]) -> dict[str, Any]:
+def _describe(
+    estimator, name: str, arrays: dict[str, NDArray], *, fitted: bool = True
+) -> dict[str, Any]:
     """What a page says of an estimator; `name` tells its arrays from those of others."""
     return {
         "class": type(estimator).__name__,
         "parameters": _encode(estimator.get_params(deep=False), f"{name}parameter", arrays),
-        "state": _encode(estimator._get_state(), f"{name}state", arrays),
+        "state": _encode(estimator._get_state() if fitted else None, f"{name}state", arrays),
     }
 
 
@@ -166,7 +170,8 @@ def _revive(page: dict[str, Any], arrays: dict[str, NDArray]):
         raise _OtherVersionError(f"its {page['class']} has the parameter {unknown[0]!r}")
     estimator = kind(**parameters)
     estimator._validate_params()
-    estimator._set_state(_decode(page["state"], arrays))
+    if page["state"] is not None:
+        estimator._set_state(_decode(page["state"], arrays))
     return estimator
 
 
@@ -181,7 +186,8 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
     if isinstance(value, list | tuple):
         return {"list": [_encode(v, f"{name}-{i}", arrays) for i, v in enumerate(value)]}
     if hasattr(value, "_get_state"):
-        return {"estimator": _describe(value, f"{name}-", arrays)}
+        fitted = value.__sklearn_is_fitted__() if hasattr(value, "__sklearn_is_fitted__") else True
+        return {"estimator": _describe(value, f"{name}-", arrays, fitted=fitted)}
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         return {"objects": [_encode(v, name, arrays) for v in value.tolist()]}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUSMm":

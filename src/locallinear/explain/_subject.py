@@ -203,7 +203,11 @@ class Subject:
 
 def can_be_shown(estimator) -> bool:
     """Whether `subject_of` knows the kind of an estimator, or of what explained a row."""
-    return isinstance(estimator, TableModel | FALL) or hasattr(estimator, "best_estimator_")
+    return (
+        isinstance(estimator, TableModel | FALL)
+        or hasattr(estimator, "best_estimator_")
+        or hasattr(type(estimator), "anchor_models_")
+    )
 
 
 def subject_of(estimator) -> Subject:
