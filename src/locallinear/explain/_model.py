@@ -34,6 +34,21 @@ def stored_samples(model: FALL) -> tuple[Array, Array]:
     return model._space.inverse(model._samples["Z"][places]), Y
 
 
+def neighbor_counts(neighbors: NDArray) -> NDArray[np.intp]:
+    """How many neighbours each row really has; an ensemble fills up with the first, (q,)."""
+    new = np.ones(neighbors.shape, dtype=bool)
+    new[:, 1:] = neighbors[:, 1:] != neighbors[:, :1]
+    return new.sum(axis=1)
+
+
+def held_out(model) -> NDArray | None:
+    """What a model said of its samples in a cross-validation of its own; None where it has none."""
+    said = getattr(model, "cv_prediction_", None)
+    if said is None or len(said) != model.n_samples_fit_ or np.isnan(said).any():
+        return None
+    return model.classes_[said.argmax(axis=1)] if hasattr(model, "classes_") else said
+
+
 def main_regimes(neighbor_labels: NDArray, neighbor_weights: Array) -> NDArray[np.intp]:
     """The anchor with the most weight among each query's neighbours, (q,)."""
     labels, inverse = np.unique(neighbor_labels, return_inverse=True)

@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from .._encoding import by_column
 from ..kernels.combine import nearest_probabilities
 from ._equations import Term, terms_of
-from ._model import main_regimes
+from ._model import held_out, main_regimes, neighbor_counts
 from ._regimes import distinguishing, regimes_of
 from ._scores import cross_validated
 from ._subject import NOISE, Subject
@@ -44,7 +44,9 @@ def scores_section(model, X: NDArray, y: NDArray, n_jobs) -> dict[str, Any]:
     """Section 1; where the samples are too few to be split, the reason."""
     rows = sampled(len(X), MOST_SCORED)
     try:
-        found = cross_validated(clone(model).set_params(n_jobs=n_jobs), X[rows], y[rows])
+        fresh = clone(model).set_params(n_jobs=n_jobs)
+        known = held_out(model)
+        found = cross_validated(fresh, X[rows], y[rows], None if known is None else known[rows])
     except ValueError as error:
         return {"missing": str(error)}
     shown = sampled(len(rows), 1000)
@@ -150,6 +152,8 @@ def rows_section(subject: Subject, X) -> dict[str, Any]:
     by_anchor = by_column(anchor[:, :-1] * regressors, subject.owners)
     by_anchor = np.where(np.abs(by_anchor) > NOISE * size[:, None], by_anchor, 0.0)
     plain = subject.table is None and subject.fall._space.has_units
+    sizes = neighbor_counts(told.neighbors)
+    shown = np.minimum(sizes, MOST_NEIGHBORS)
     out = {
         "values": _rounded_values(subject.values(X)),
         "positions": None if plain else _rounded(subject.positions(inputs)),
@@ -160,9 +164,11 @@ def rows_section(subject: Subject, X) -> dict[str, Any]:
         "anchor_intercept": _rounded(anchor[:, -1]),
         "anchor_contributions": _rounded(by_anchor.swapaxes(1, 2)),
         "regime": main_regimes(told.neighbor_labels, told.neighbor_weights).tolist(),
-        "neighbors": told.neighbors[:, :MOST_NEIGHBORS].tolist(),
-        "neighbor_weights": _rounded(told.neighbor_weights[:, :MOST_NEIGHBORS], 6),
-        "n_neighbors": told.neighbors.shape[1],
+        "neighbors": [near[:n].tolist() for near, n in zip(told.neighbors, shown, strict=True)],
+        "neighbor_weights": [
+            line[:n] for line, n in zip(_rounded(told.neighbor_weights, 6), shown, strict=True)
+        ],
+        "n_neighbors": sizes.tolist(),
     }
     if is_classifier(subject.fall):
         out["probability"] = _rounded(nearest_probabilities(scores))

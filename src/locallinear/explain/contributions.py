@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from .._explanation import LocalExplanation
 from .._extras import extra
-from ._model import check_row, check_target, take_rows
+from ._model import check_row, check_target, neighbor_counts, take_rows
 from ._subject import MISSING, can_be_shown, subject_of
 from ._text import largest, number, plain, signed
 
@@ -80,14 +80,15 @@ class ContributionDisplay:
         q = len(explanation.contributions)
         row = check_row(row, q)
         target = check_target(target, explanation.target_names)
+        near = slice(neighbor_counts(explanation.neighbors)[row])
         shown = cls(
             contributions=explanation.contributions[row, :, target],
             intercept=float(explanation.intercept[row, target]),
             prediction=float(explanation.prediction.reshape(q, -1)[row, target]),
             coef=explanation.coef[row, :, target],
-            neighbors=explanation.neighbors[row],
-            neighbor_weights=explanation.neighbor_weights[row],
-            neighbor_labels=explanation.neighbor_labels[row],
+            neighbors=explanation.neighbors[row, near],
+            neighbor_weights=explanation.neighbor_weights[row, near],
+            neighbor_labels=explanation.neighbor_labels[row, near],
             feature_names=[str(name) for name in explanation.feature_names],
             target_name=explanation.target_names[target],
         )

@@ -261,8 +261,8 @@
   const showNeighbors = () => {
     const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
     const places = order(fromReference().parts).slice(0, 5);
-    const left = rows.n_neighbors - near.length;
-    byId("neighbor-text").textContent = `The model of this row averages those of its ${rows.n_neighbors} nearest sample${rows.n_neighbors > 1 ? "s" : ""}, with these weights.`
+    const size = rows.n_neighbors[state.row], left = size - near.length;
+    byId("neighbor-text").textContent = `The model of this row averages those of its ${size} nearest sample${size > 1 ? "s" : ""}, with these weights.`
       + (weights[0] > 0.999999 ? " One lies exactly where the row does and takes all the weight." : "")
       + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} further away, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not listed.` : "")
       + (features.length > places.length ? ` Values are those of the ${places.length} features that matter most here.` : "");
