@@ -68,7 +68,8 @@ class Tree:
             undecided = undecided[more]
             if len(undecided):
                 k = min(4 * k, self.tree.n)
-                out = np.pad(out, ((0, 0), (0, k - out.shape[1])), constant_values=-1)
+                found, out = out, np.full((len(X), k), -1, dtype=np.intp)
+                out[:, : found.shape[1]] = found
         return out
 
 
