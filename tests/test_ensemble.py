@@ -278,7 +278,7 @@ def test_pickles_hold_the_samples_once(make_samples):
     X, y, _ = make_samples
     X = np.tile(X, (1, 40))
     sizes = {n: len(pickle.dumps(few(n, max_features=1.0).fit(X, y))) for n in (1, 5)}
-    assert sizes[5] < 2 * sizes[1]
+    assert sizes[5] < 5 * sizes[1] - 3.9 * X.nbytes
     model = pickle.loads(pickle.dumps(few(3).fit(X, y)))
     held = [member._samples["Z"] for member in model.estimators_]
     assert all(np.shares_memory(held[0], other) for other in held[1:])
