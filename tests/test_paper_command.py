@@ -57,6 +57,45 @@ def test_same_command_again_repeats_nothing(data_home, tmp_path, monkeypatch):
     assert again.stdout == first.stdout
 
 
+def test_export_without_its_results_file_is_gone_on_from(data_home, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    first = call("table1", "table2", *SMALL, "--tuner", "fixed", "--out", out)
+    export = (out / "runs.csv").read_text()
+    for path in out.glob("runs.sqlite*"):
+        path.unlink()
+    monkeypatch.delattr(runner, "evaluate")
+    again = call("table1", "table2", *SMALL, "--tuner", "fixed", "--out", out)
+    assert again.exit_code == 0, again.output
+    assert again.stdout == first.stdout
+    assert (out / "runs.csv").read_text() == export
+
+
+def test_refit_keeps_what_was_found_and_times_it_again(data_home, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    call("table1", *SMALL, "--out", out)
+    with Store(out / "runs.sqlite") as store:
+        before = store.rows()
+        for run in store.finished():
+            store.replace(run, {"fit_s": 100.0, "test_s": 100.0, "code": "busy"})
+    monkeypatch.delattr(runner, "evaluate")
+    result = call("table1", *SMALL, "--runs", 5, "--refit", "--out", out)
+    assert result.exit_code == 0, result.output
+    with Store(out / "runs.sqlite") as store:
+        after = store.rows()
+    assert max(row["fit_s"] + row["test_s"] for row in after) < 100
+    measured = ("fit_s", "test_s", "finished")
+    assert [{k: v for k, v in row.items() if k not in measured} for row in after] == [
+        {k: v for k, v in row.items() if k not in measured} for row in before
+    ]
+
+
+def test_foreign_export_is_refused_with_status_2(tmp_path):
+    (tmp_path / "runs.csv").write_text("a,b\n1,2\n")
+    result = call("table1", *SMALL, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "runs.csv should be an export of this command" in result.output
+
+
 def test_honest_runs_both_splits_once(data_home, tmp_path):
     out = tmp_path / "out"
     result = call("table1", "honest", *SMALL, "--out", out)

@@ -1,17 +1,18 @@
 """The command line of the reproduction: ``reproduce table1 table2 honest figures``."""
 
 import sqlite3
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from .._files import write_whole
+from . import runner
 from .live import LiveView
 from .models import MODELS
 from .protocol import DATASETS, N_RUNS, TUNERS, Run, plan
 from .render import RENDERERS, to_terminal
-from .runner import Failure, run_all
 from .store import Store, to_csv
 from .tables import honest_table, table1, table2
 
@@ -44,11 +45,18 @@ TABLES = {"table1": table1, "table2": table2, "honest": honest_table}
     help="Folder of the results file, the tables and the figures.",
 )
 @click.option("--show", is_flag=True, help="Only draw the tables from what is finished.")
-def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show):
+@click.option(
+    "--refit",
+    is_flag=True,
+    help="Only fit and test again what is finished, with the parameters found: times of a machine "
+    "that is not busy with tuning.",
+)
+def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show, refit):
     """Rerun the paper's experiments and set them beside the published figures.
 
     Finished runs are kept in OUT/runs.sqlite: when the command is stopped, even killed, the same
-    command goes on where it was, and a second one beside it takes part in the work.
+    command goes on where it was, and a second one beside it takes part in the work. Runs of an
+    earlier OUT/runs.csv count as finished.
 
     \b
     Example:
@@ -56,10 +64,12 @@ def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show):
     """  # noqa: D301, click reads the backspace as "do not wrap"
     models = model or tuple(MODELS)
     wanted = planned(what, dataset, models, tuner, budget, runs)
-    failures: list[Failure] = []
+    failures: list[runner.Failure] = []
     if wanted:
         with open_store(out) as store:
-            if not show:
+            if refit:
+                refit_finished(store, wanted)
+            elif not show:
                 failures = execute(store, wanted, jobs, what, models, tuner)
             write_results(store, out, what, dataset, models, tuner)
     if "figures" in what:
@@ -71,7 +81,10 @@ def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show):
 def open_store(out: Path) -> Store:
     """The results file of a folder; a folder that cannot have one is a mistake of the caller."""
     try:
-        return Store(out / "runs.sqlite")
+        store = Store(out / "runs.sqlite")
+        if (out / "runs.csv").exists():
+            store.take_in(out / "runs.csv")
+        return store
     except (OSError, sqlite3.Error) as error:
         raise click.UsageError(
             f"--out should be a folder that can be written to; {out} cannot ({error})."
@@ -91,7 +104,7 @@ def planned(what, dataset, models, tuner, budget, n_runs) -> list[Run]:
     return list(dict.fromkeys(runs))
 
 
-def execute(store: Store, runs, jobs, what, models, tuner) -> list[Failure]:
+def execute(store: Store, runs, jobs, what, models, tuner) -> list[runner.Failure]:
     """Do what is not done yet, watched."""
     left = set(runs) - store.finished()
     if not left:
@@ -113,7 +126,16 @@ def execute(store: Store, runs, jobs, what, models, tuner) -> list[Failure]:
         return click.unstyle(to_terminal(draw(store.rows(), names, models, tuner)))
 
     with LiveView(store, runs, jobs, so_far) as view:
-        return run_all(store.path, runs, jobs, view.refresh)
+        return runner.run_all(store.path, runs, jobs, view.refresh)
+
+
+def refit_finished(store: Store, runs) -> None:
+    """Fit and test the finished ones of some runs once more, watched."""
+    params = store.params()
+    again = [run for run in runs if run in params]
+    with click.progressbar(again, label="Fitting again", file=sys.stderr) as bar:
+        for run in bar:
+            runner.refit(store, run, params[run])
 
 
 def write_results(store: Store, out: Path, what, dataset, models, tuner) -> None:
@@ -142,7 +164,7 @@ def draw_figures(out: Path) -> None:
         click.echo(str(path))
 
 
-def failure_text(failures: list[Failure]) -> str:
+def failure_text(failures: list[runner.Failure]) -> str:
     """The failed runs in a few lines."""
     lines = [
         f"  {run.dataset}, {run.model}, seed {run.seed}: {reason}" for run, reason in failures[:5]

@@ -147,23 +147,32 @@ def evaluate(run: Run, n_jobs: int | None = None) -> dict[str, Any]:
     """
     model = MODELS[run.model]
     X, y, groups = load(run.dataset)
+    train, _ = split_samples(len(X), groups, run.seed, run.split)
+    folds = split_folds(len(train), groups[train], run.split)
+    tuned, tuning_s = timed(lambda: tune(model, run, X[train], y[train], folds, n_jobs))
+    return {
+        "params": tuned.params,
+        "cv_mse": tuned.cv_mse,
+        "n_scored": tuned.n_scored,
+        "tuning_s": tuning_s,
+        **fit_and_test(run, tuned.params),
+    }
+
+
+def fit_and_test(run: Run, params: dict[str, Any]) -> dict[str, Any]:
+    """The part of a run that comes after the tuning: what of `evaluate` the parameters decide."""
+    model = MODELS[run.model]
+    X, y, groups = load(run.dataset)
     train, test = split_samples(len(X), groups, run.seed, run.split)
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
-    folds = split_folds(len(train), groups[train], run.split)
-
-    tuned, tuning_s = timed(lambda: tune(model, run, X_train, y_train, folds, n_jobs))
-    warm_up(model, tuned.params, X_train, y_train)
-    estimator = model.make(tuned.params, X_train)
+    warm_up(model, params, X_train, y_train)
+    estimator = model.make(params, X_train)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _, fit_s = timed(lambda: estimator.fit(X_train, y_train))
     predicted, test_s = timed(lambda: estimator.predict(X_test))
     return {
-        "params": tuned.params,
-        "cv_mse": tuned.cv_mse,
-        "n_scored": tuned.n_scored,
         "mse": float(mean_squared_error(y_test, predicted)),
-        "tuning_s": tuning_s,
         "fit_s": fit_s,
         "test_s": test_s,
         "n_train": len(train),

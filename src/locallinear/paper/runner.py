@@ -15,7 +15,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from .protocol import Run, evaluate
+from .protocol import Run, evaluate, fit_and_test
 from .provenance import provenance
 from .store import Store
 
@@ -106,6 +106,11 @@ def work(
                 watch()
             if idle:
                 time.sleep(POLL_S)  # others have the rest; should they die, it is ours
+
+
+def refit(store: Store, run: Run, params: dict) -> None:
+    """Fit and test a finished run once more, with the parameters that it found."""
+    store.replace(run, {**fit_and_test(run, params), **stamp()})
 
 
 def unfinished(store: Store, runs: list[Run]) -> list[Run]:

@@ -63,6 +63,11 @@ CREATE TABLE IF NOT EXISTS claims (
 );
 """
 THIS_RUN = " AND ".join(f"{name} = ?" for name in KEY)
+INSERT = (
+    f"INSERT OR IGNORE INTO runs ({', '.join((*KEY, *RESULT))}) "
+    f"VALUES ({', '.join('?' * len((*KEY, *RESULT)))})"
+)
+NOTHING = {"warnings": "", "code": ""}  # what an empty cell of an export is; None elsewhere
 
 
 class Store:
@@ -135,21 +140,43 @@ class Store:
 
     def finish(self, run: Run, result: dict[str, Any]) -> None:
         """Write a result; the first one of a run stays."""
-        row = {name: result.get(name) for name in RESULT}
-        for name in ("params", "versions"):
-            row[name] = json.dumps(row[name] or {}, sort_keys=True)
-        names = ", ".join((*KEY, *RESULT))
-        marks = ", ".join("?" * (len(KEY) + len(RESULT)))
+        result = {"params": {}, "versions": {}} | result
+        row = dict.fromkeys(RESULT) | result | as_text(result)
+        with self._write() as cursor:
+            cursor.execute(INSERT, (*astuple(run), *(row[name] for name in RESULT)))
+
+    def replace(self, run: Run, result: dict[str, Any]) -> None:
+        """Write what has changed of a finished run's result."""
+        changed = result | as_text(result)
+        columns = ", ".join(f"{name} = ?" for name in changed)
         with self._write() as cursor:
             cursor.execute(
-                f"INSERT OR IGNORE INTO runs ({names}) VALUES ({marks})",
-                (*astuple(run), *row.values()),
+                f"UPDATE runs SET {columns} WHERE {THIS_RUN}", (*changed.values(), *astuple(run))
             )
+
+    def take_in(self, path: Path) -> None:
+        """Add the rows of an export that are not here yet; SQLite gives them their types back."""
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            rows = list(reader)
+        if reader.fieldnames != [*KEY, *RESULT]:
+            raise ValueError(
+                f"{path} should be an export of this command; its first line is not that of one. "
+                "Move it away or choose another folder."
+            )
+        with self._write() as cursor:
+            for row in rows:
+                cursor.execute(INSERT, [row[name] or NOTHING.get(name) for name in (*KEY, *RESULT)])
 
     def finished(self) -> set[Run]:
         """All runs that have a result."""
-        rows = self._connection.execute(f"SELECT {', '.join(KEY)} FROM runs")
-        return {Run(*row) for row in rows}
+        return set(self.params())
+
+    def params(self) -> dict[Run, dict[str, Any]]:
+        """The parameters that each finished run has chosen."""
+        names = ", ".join(KEY)
+        rows = self._connection.execute(f"SELECT {names}, params FROM runs ORDER BY {names}")
+        return {Run(*key): json.loads(params) for *key, params in rows}
 
     def rows(self) -> list[dict[str, Any]]:
         """All results, in an order that does not depend on who finished when."""
@@ -253,6 +280,15 @@ def process_exists(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def as_text(result: dict[str, Any]) -> dict[str, str]:
+    """The dictionaries of a result, as they stand in the file."""
+    return {
+        name: json.dumps(result[name], sort_keys=True)
+        for name in ("params", "versions")
+        if name in result
+    }
 
 
 def to_csv(rows: Iterable[dict[str, Any]]) -> str:
