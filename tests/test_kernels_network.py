@@ -8,7 +8,8 @@ from scipy.optimize import minimize
 from locallinear.kernels.blocks import pseudo_inverses
 from locallinear.kernels.geometric_median import geometric_median_weights
 from locallinear.kernels.multigrid import build_hierarchy, make_space, v_cycle
-from locallinear.kernels.network import solve
+from locallinear.kernels.network import _State, solve
+from locallinear.kernels.network_contract import contract
 from locallinear.kernels.network_dual import lower_bound, make_routes
 from locallinear.kernels.network_problem import make_problem, objective
 from locallinear.kernels.network_system import System, solve_system
@@ -167,3 +168,35 @@ def test_the_gap_of_a_solution_is_within_the_tolerance(seed):
     assert solution.labels.dtype == np.intp  # products of two of them must not overflow
     assert 0 <= solution.gap <= 1e-6 * solution.objective
     assert solution.objective == pytest.approx(objective(problem, solution.W), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_joining_near_duplicates_costs_next_to_nothing(scale):
+    # Nodes 0 and 1 have models that are equal but for rounding, and nearly the same inputs:
+    # to keep both predictions to the last digit would take an enormous model.
+    rng = np.random.default_rng(0)
+    X = scale * rng.normal(size=(4, 3))
+    X[1] = X[0] + 1e-7 * scale * rng.normal(size=3)
+    W = rng.normal(size=(4, 1, 3))
+    W[1] = W[0] + 1e-9 * rng.normal(size=3)
+    y = np.einsum("np,nmp->nm", X, W)
+    edges = np.array([0, 0, 1, 2]), np.array([1, 2, 3, 3])
+    problem = make_problem(X, y, np.arange(4), edges, np.ones(4), np.zeros(4), np.ones(3, bool))
+    before = objective(problem, W)
+    state = _State(W, np.zeros((4, 1, 3)), np.zeros_like(W), before, 0.0, 1e-9, 0)
+    closed = np.array([True, False, False, False])
+    _, joined, groups = contract(problem, state, closed, np.zeros(W.shape, dtype=bool))
+    np.testing.assert_array_equal(groups, [0, 0, 1, 2])
+    assert joined.objective == pytest.approx(before, rel=1e-6)
+
+
+def test_joined_models_predict_where_their_mean_would_not():
+    # Large features: models within 1e-3 of each other differ by thousands in their predictions.
+    X = 1e6 * np.array([[1.0, 0.0], [0.0, 1.0]])
+    W = np.array([[[1.0, 2.0]], [[1.001, 2.001]]])
+    y = np.einsum("np,nmp->nm", X, W)
+    edges = np.array([0]), np.array([1])
+    problem = make_problem(X, y, np.arange(2), edges, np.ones(1), np.zeros(2), np.ones(2, bool))
+    state = _State(W, np.zeros((1, 1, 2)), np.zeros_like(W), objective(problem, W), 0.0, 1e-9, 0)
+    _, joined, _ = contract(problem, state, np.array([True]), np.zeros(W.shape, dtype=bool))
+    np.testing.assert_allclose(joined.W, [[[1.0, 2.001]]], rtol=1e-12)

@@ -101,12 +101,14 @@ def solve(problem, tol, max_iter, floor=0.0, W=None):
         sharp = state._replace(mu=state.mu / _SHARPEN)
         if state.n_iter < max_iter:
             sharp = _newton(problem, sharp, scale, np.sqrt(tol) / 10)[0]
-        W, labels, value, n_iter = _fuse(problem, sharp, _FUSED * shrunk, scale, max_iter, allowed)
-        state = state._replace(n_iter=n_iter)
-        gap = max(value - state.bound, 0.0)
-        converged = gap <= tol * max(value, floor)
-        if converged or n_iter >= max_iter:
-            break
+        # A smaller threshold is tried before a smaller gap, whose steps are those of all nodes.
+        for threshold in (_FUSED * shrunk, _FUSED * shrunk / 8):
+            W, labels, value, n_iter = _fuse(problem, sharp, threshold, scale, max_iter, allowed)
+            sharp, state = sharp._replace(n_iter=n_iter), state._replace(n_iter=n_iter)
+            gap = max(value - state.bound, 0.0)
+            converged = gap <= tol * max(value, floor)
+            if converged or n_iter >= max_iter:
+                return Solution(W, labels, value, gap, converged, n_iter)
     return Solution(W, labels, value, gap, converged, n_iter)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from locallinear.kernels.blocks import apply_blocks, pseudo_inverses
-from locallinear.kernels.edges import add_samples, predict_samples, sum_by
+from locallinear.kernels.blocks import PseudoInverses, apply_blocks, pseudo_inverses
+from locallinear.kernels.edges import add_samples, differences, norms, predict_samples, sum_by
 from locallinear.kernels.network_problem import make_problem, objective
 
 
@@ -48,18 +48,30 @@ def contract(problem, state, closed, zero):
 
 
 def _joint_models(problem, W, groups, contracted):
-    """The models nearest to the groups' means that keep the samples' predictions.
+    """Models near the groups' means that keep the samples' predictions, as far as edges allow.
 
     A mean alone would not do: with large features its predictions are far off although it is
-    within the smoothing of every member.
+    within the smoothing of every member. Nor would exact predictions: near-duplicates with
+    different ones would tear the model away from its neighbours.
     """
     order = np.argsort(groups[problem.node], kind="stable")
     wanted = predict_samples(problem.X, problem.node, W)[order]
     means = sum_by(groups, W, contracted.shape[0]) / np.bincount(groups)[:, None, None]
-    blocks = pseudo_inverses(contracted.X, contracted.start)
-    for _ in range(3):  # refinement: the blocks square the condition of the samples
-        correction = np.zeros_like(means)
-        error = wanted - predict_samples(contracted.X, contracted.node, means)
-        add_samples(contracted.X, contracted.node, error, correction)
-        means += apply_blocks(blocks, correction)
+    correction = np.zeros_like(means)
+    error = wanted - predict_samples(contracted.X, contracted.node, means)
+    add_samples(contracted.X, contracted.node, error, correction)
+    means += apply_blocks(_held_blocks(contracted, means), correction)
     return means if contracted.free is None else np.where(contracted.free, means, 0)
+
+
+def _held_blocks(problem, W):
+    """Inverses of the nodes' XᵀX with the springs that edges of their present length are."""
+    lengths = norms(differences(W, problem.heads, problem.tails))
+    springs = problem.limits / (2 * np.maximum(lengths, np.finfo(float).tiny))
+    n = len(W)
+    held = np.bincount(problem.heads, springs, n) + np.bincount(problem.tails, springs, n)
+    factor, start = pseudo_inverses(problem.X, problem.start)
+    # A row of the factor has the length 1/σ of a singular value: 1/σ² becomes 1/(σ² + held).
+    squares = np.einsum("kc,kc->k", factor, factor)
+    shrink = np.sqrt(1 + np.repeat(held, np.diff(start)) * squares)
+    return PseudoInverses(factor / shrink[:, None], start)
