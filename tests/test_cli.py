@@ -116,6 +116,8 @@ def test_predictions_can_stand_beside_the_data_in_a_file(folder, tmp_path):
     told, given = pd.read_csv(out), pd.read_csv(folder / "new.csv")
     assert list(told.columns) == [*given.columns, "predicted price"]
     assert_array_equal(told["rooms"], given["rooms"])
+    whole = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
+    assert whole == [str(number) for number in given["id"]]  # 251, not 251.0
 
 
 def test_parquet_goes_in_and_out(folder, tmp_path):
@@ -293,6 +295,12 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp
     arguments = folder / "price.model", data, "--out", tmp_path / "no" / "page.html"
     assert "there is no folder" in refused("explain", *arguments)
     assert "there is no folder" in refused("predict", *arguments)
+
+
+def test_an_explanation_in_a_format_that_there_is_not_is_refused(folder, tmp_path):
+    arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "why.pdf"
+    assert "should end in .html" in refused("explain", *arguments)
+    assert not (tmp_path / "why.pdf").exists()
 
 
 def test_a_file_with_other_columns_is_refused_with_the_near_match(folder, tmp_path):

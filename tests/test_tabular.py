@@ -125,6 +125,14 @@ def test_rows_without_a_target_are_left_out():
     assert notes[0] == "5 rows are left out, as they have no target."
 
 
+def test_a_count_of_the_rows_is_left_out_where_some_rows_have_no_target():
+    frame = houses()
+    frame.loc[7, "price"] = np.nan
+    encoding, _, notes = fit_encoding(as_table(frame), ("price",))
+    assert "id" not in encoding.names
+    assert any("'id' is left out: it counts" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("change", "targets", "sentence"),
     [

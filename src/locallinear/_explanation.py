@@ -22,7 +22,8 @@ class LocalExplanation:
     Each prediction is ``contributions.sum(axis=1) + intercept``, to rounding, and each
     contribution is a coefficient times the feature's value (with scaling "quantile", its scaled
     value). Axis letters: q queries, d features, m targets (for a classifier, a column a class),
-    K neighbours.
+    K neighbours. Of an ensemble, models are means over its members and neighbours are those of
+    any member, with their weights in all.
 
     Attributes
     ----------

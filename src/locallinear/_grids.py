@@ -20,8 +20,8 @@ PAPER: dict[str, list] = {
     "scaling": [None],
 }
 
-# Few but telling values: the best of eight candidate grids by test error on splits of three or four
-# of the paper's data sets, whose own figures it therefore flatters (benchmarks/RESULTS.md).
+# Few but telling values: chosen among about ten candidate grids by errors on three or four of the
+# paper's data sets, whose own figures it therefore flatters (benchmarks/RESULTS.md).
 DEFAULT: dict[str, list] = {
     "n_anchors": [30, 100, 200],
     "n_anchor_neighbors": [20, 40, 80],

@@ -7,8 +7,8 @@ appended and removed: one structure holds the points it was built on, a second s
 points since, the newest few are scanned, and all is built anew once the rest has grown to a
 quarter of the first.
 
-Other ways of being near (learned metrics, forests, approximate indexes) come in here: a metric
-by the points it is given, anything else by a class with the same `update` and `query`.
+Other ways of being near come in here: a learned metric by the points it is given, anything else by
+a class with the same `update` and `query`, as the leaves of a forest in `_forest`.
 """
 
 import numpy as np

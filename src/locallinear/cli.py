@@ -201,7 +201,7 @@ def explain(model, data, delimiter, decimal, out, form, max_rows, jobs):
     """  # noqa: D301
     suffix = ".html" if out is None else out.suffix.lower()
     if form is None and suffix not in {".html", ".htm", ".csv", *PARQUET}:
-        raise click.UsageError(
+        raise BadInput(
             f"--out should end in .html for a report or in .csv or .parquet for a table, but "
             f"{out} does not; or say which by --format."
         )

@@ -31,5 +31,6 @@ W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local_models.sample_models
 y_pred = Σ_j α_{h_j} W_{h_j}ᵀ x̃ (Algorithm 2)   `combine.predict`
 W_pred = R_pred + C_pred                        `combine.averaged_models`
 probabilities from one-hot targets              `combine.nearest_probabilities`
+beyond the paper: shares of leaves in common    `leaves`
 ==============================================  ================================================
 """
