@@ -170,14 +170,26 @@ def error_cells(ours, theirs, dataset, notes: Notes) -> list[Cell]:
             cells.append(Cell(ABSENT))
             continue
         marks = difference(shown.error, theirs.get(name)) + notes.how(shown)
-        text = f"{shown.error.mean:.2f} ± {shown.error.spread:.2f}"
-        cells.append(Cell(text, f"{shown.error.mean:.2f}" == best, marks))
+        text = f"{two_decimals(shown.error.mean)} ± {two_decimals(shown.error.spread)}"
+        cells.append(Cell(text, two_decimals(shown.error.mean) == best, marks))
     return cells
 
 
 def least(means: Iterable[float]) -> str:
     """The least of the means as it is printed: what prints alike is equally good."""
-    return f"{min(means, default=float('nan')):.2f}"
+    return two_decimals(min(means, default=float("nan")))
+
+
+def two_decimals(error: float) -> str:
+    """An error as the paper prints it; one that is beyond all measure by its power of ten.
+
+    Examples
+    --------
+    >>> from locallinear.paper.tables import two_decimals
+    >>> two_decimals(41.238), two_decimals(967567474347.5)
+    ('41.24', '9.7e+11')
+    """
+    return f"{error:.2f}" if not error >= 1e5 else f"{error:.1e}"
 
 
 def difference(error: Summary, theirs) -> tuple[str, ...]:
@@ -196,7 +208,8 @@ def published_cells(theirs, dataset) -> list[Cell]:
             cells.append(Cell("N/A"))
             continue
         marks = ("*",) if (dataset, name) in published.UNTUNED else ()
-        cells.append(Cell(f"{value[0]:.2f} ± {value[1]:.2f}", f"{value[0]:.2f}" == best, marks))
+        text = f"{two_decimals(value[0])} ± {two_decimals(value[1])}"
+        cells.append(Cell(text, two_decimals(value[0]) == best, marks))
     return cells
 
 
