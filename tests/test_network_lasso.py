@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +12,12 @@ from scipy.linalg import lstsq
 from scipy.stats import ortho_group
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
-from sklearn.utils.estimator_checks import check_estimator
 
 from locallinear._localized_lasso import LocalizedLassoRegressor
 from locallinear._network_graph import neighbor_graph, order_nodes
 from locallinear._network_lasso import NetworkLassoRegressor
 from reference_network import as_published, convex, objective, reweighted
+from test_sklearn_world import check_all
 
 ESTIMATORS = [NetworkLassoRegressor, LocalizedLassoRegressor]
 
@@ -207,6 +206,62 @@ def test_identical_rows_share_a_model_that_fits_their_mean():
     assert model.labels_[0] == model.labels_[1]
     assert model.predict([[0.0]]) == pytest.approx(2, abs=1e-4)
     assert model.objective_ == pytest.approx(2, abs=1e-4)
+
+
+@pytest.mark.parametrize("exclusive_alpha", [0, 0.1])
+@pytest.mark.parametrize("value", [0.0, 1.0, 100.0])
+def test_a_constant_target_has_one_group_a_component(exclusive_alpha, value):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    model = make_model(exclusive_alpha, 1.0).fit(X, np.full(100, value))
+    assert set(model.labels_) == {0}
+    assert model.predict(X) == pytest.approx(np.full(100, value), abs=1e-3 * value)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda X, y: (X * 1e-170, y), "column 0 of X must hold numbers of at least"),
+        (lambda X, y: (X * 1e160, y), "X must hold numbers of at most"),
+        (lambda X, y: (X, y * 1e-170), "column 0 of y must hold numbers of at least"),
+        (lambda X, y: (X, y * 1e160), "y must hold numbers of at most"),
+        (lambda X, y: (X, y, 1e200 * (np.ones((60, 60)))), "alpha times the weights of the graph"),
+        (lambda X, y: (X, y, np.ones(60)), "Expected a graph, a sparse matrix or an array"),
+        (lambda X, y: (X, y, "knn"), "Expected a graph, a sparse matrix or an array"),
+        (lambda X, y: (X, ["low"] * 60), "y must hold numbers, but holds text, such as 'low'"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused_in_words(change, sentence):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(ValueError, match=sentence):
+        NetworkLassoRegressor().fit(*change(X, X[:, 0]))
+
+
+def test_an_alpha_beyond_all_measure_is_refused():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(ValueError, match="alpha times the weights"):
+        NetworkLassoRegressor(1e300).fit(X, X[:, 0])
+
+
+def test_huge_queries_are_refused():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = NetworkLassoRegressor().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="X must hold numbers of at most"):
+        model.predict(X * 1e160)
+
+
+def test_predictions_do_not_change_with_parameters_of_the_next_fit():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = NetworkLassoRegressor().fit(X, X[:, 0] + 1)
+    before = model.predict(X)
+    assert (model.set_params(fit_intercept=False).predict(X) == before).all()
+
+
+def test_a_stalled_fit_does_not_ask_for_more_steps():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.warns(ConvergenceWarning, match=r"rounding ends the progress\. Increase tol"):
+        NetworkLassoRegressor(tol=1e-15).fit(X, np.abs(X[:, 0]))
+    with pytest.warns(ConvergenceWarning, match="after 2 steps. Increase max_iter or tol"):
+        NetworkLassoRegressor(max_iter=2).fit(X, np.abs(X[:, 0]))
 
 
 # What the method is for
@@ -433,12 +488,7 @@ def test_a_training_row_is_predicted_by_its_own_model():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_scikit_learn_checks_pass(estimator):
-    with warnings.catch_warnings():
-        # The check of array API input needs a variable set before scipy is imported; nothing
-        # else may be skipped.
-        results = check_estimator(estimator(), on_skip=None)
-    skipped = {r["check_name"] for r in results if r["status"] != "passed"}
-    assert skipped <= {"check_array_api_input"}
+    check_all(estimator.__name__, {})
 
 
 def test_importing_the_estimators_does_not_import_numba():

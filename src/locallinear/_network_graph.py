@@ -7,6 +7,8 @@ from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, gen_batches
 
+from locallinear._validation import LARGEST
+
 # Rows nearer than this part of the longest row are the same row up to rounding.
 _SAME = 1e-12
 # With more features a tree visits so many points that comparing all pairs, as matrix products
@@ -70,8 +72,7 @@ def _nearest_pairs(X, n_neighbors):
 
 def check_graph(graph, n):
     """Edges, each once, and weights of a symmetric non-negative (n, n) matrix."""
-    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
-    graph = sparse.csr_array(graph)
+    graph = _as_sparse(graph)
     if graph.shape != (n, n):
         raise ValueError(
             f"Expected a graph of shape ({n}, {n}), a row and a column for each sample of X, got "
@@ -91,6 +92,30 @@ def check_graph(graph, n):
     upper = sparse.triu(graph, k=1, format="coo")
     keep = upper.data > 0
     return (upper.row[keep].astype(np.intp), upper.col[keep].astype(np.intp)), upper.data[keep]
+
+
+def check_ties(alpha, weights):
+    """Pulls alpha · weight along the edges, or a refusal where their squares would be lost."""
+    with np.errstate(over="ignore", under="ignore"):
+        ties = alpha * weights
+    if ties.size and not 1 / LARGEST <= ties.min() <= ties.max() <= LARGEST:
+        raise ValueError(
+            f"alpha times the weights of the graph must lie between {1 / LARGEST} and {LARGEST}, "
+            f"but goes from {ties.min():.3g} to {ties.max():.3g}; change alpha, or multiply the "
+            "features or the graph by a power of ten"
+        )
+    return ties
+
+
+def _as_sparse(graph):
+    if not sparse.issparse(graph) and np.ndim(graph) != 2:
+        raise ValueError(
+            "Expected a graph, a sparse matrix or an array with a row and a column for each "
+            f"sample, got a {type(graph).__name__} of {np.ndim(graph)} dimensions. "
+            "sklearn.neighbors.kneighbors_graph makes one; sample weights are not supported."
+        )
+    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
+    return sparse.csr_array(graph)
 
 
 def sort_nodes(X, y, edges, weights):
@@ -150,8 +175,7 @@ def inverse_distances(distances):
 
 def check_query_graph(graph, shape):
     """Neighbours and weights (q, K) of the rows of a sparse matrix, padded with weight 0."""
-    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
-    graph = sparse.csr_array(graph)
+    graph = _as_sparse(graph)
     if graph.shape != shape:
         raise ValueError(
             f"Expected a graph of shape {shape}, a row for each query and a column for each "

@@ -10,11 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from locallinear._network_graph import (
     check_graph,
     check_query_graph,
+    check_ties,
     inverse_distances,
     merge_samples,
     neighbor_graph,
@@ -22,12 +23,18 @@ from locallinear._network_graph import (
     sort_nodes,
 )
 from locallinear._threads import one_blas_thread
+from locallinear._validation import (
+    check_magnitudes,
+    check_not_huge,
+    check_numeric_targets,
+    validated,
+)
 from locallinear.kernels.geometric_median import geometric_median_weights
 
 # An objective below this part of the targets' variance is as good as none.
 _NOTHING = 1e-6
 _SAMPLES_IN_CACHE = 5_000  # beyond, the order of the nodes decides how long memory takes
-_QUERIES_PER_BATCH = 2**16  # times neighbours: bounds memory to a few hundred megabytes
+_BATCH_BYTES = 2**27  # of memory for the medians of a batch of queries
 
 
 class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -142,14 +149,18 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         from locallinear.kernels.network import solve
         from locallinear.kernels.network_problem import make_problem
 
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        check_numeric_targets(y)
+        X, y = validated(self, X, y=y, multi_output=True, y_numeric=True)
         targets = y.reshape(len(y), -1).astype(np.float64)
+        check_magnitudes(X, "X")
+        check_magnitudes(targets, "y")
         if graph is None:
             node, edges, weights = neighbor_graph(X, self.n_neighbors)
         else:
             node, edges, weights = sort_nodes(X, targets, *check_graph(graph, len(X)))
         if len(X) > _SAMPLES_IN_CACHE:
             node, edges, weights = order_nodes(node, edges, weights)
+        ties = check_ties(self.alpha, weights)
         rows, values, unavoidable = merge_samples(X, targets, node, self.fit_intercept)
         n_rows = np.bincount(node).astype(float)
         penalised = np.arange(rows.shape[1]) < X.shape[1]
@@ -158,7 +169,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             values,
             np.arange(len(rows)),
             edges,
-            self.alpha * weights,
+            ties,
             exclusive_alpha * n_rows,
             penalised,
         )
@@ -188,11 +199,12 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._models[first]
 
     def _warn(self, solution, unavoidable):
+        out_of_steps = solution.n_iter >= self.max_iter
         warnings.warn(
-            f"Expected a duality gap of at most tol={self.tol:g} times the objective after "
-            f"max_iter={self.max_iter} steps, reached {solution.gap:.3g} for an objective of "
-            f"{solution.objective + unavoidable:.6g}. Increase max_iter or tol, or standardise "
-            "the features.",
+            f"Expected a duality gap of at most tol={self.tol:g} times the objective, reached "
+            f"{solution.gap:.3g} for an objective of {solution.objective + unavoidable:.6g} after "
+            f"{solution.n_iter} steps{'' if out_of_steps else ', where rounding ends the progress'}"
+            f". Increase {'max_iter or ' if out_of_steps else ''}tol, or standardise the features.",
             ConvergenceWarning,
             stacklevel=5,
         )
@@ -223,14 +235,15 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             without neighbours gets the mean of all models.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False)
+        check_not_huge(X, "X")
         if graph is None:
             distances, neighbors = self._neighbors.kneighbors(X)
             weights = inverse_distances(distances)
         else:
             neighbors, weights = check_query_graph(graph, (len(X), len(self._models)))
         models = self._median_models(neighbors, weights)
-        if not self.fit_intercept:
+        if models.shape[2] == X.shape[1]:  # without intercepts
             models = np.concatenate([models, np.zeros((*models.shape[:2], 1))], axis=2)
         return models.transpose(0, 2, 1)
 
@@ -238,7 +251,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         q, n_neighbors = neighbors.shape
         m, p = self._models.shape[1:]
         out = np.empty((q, m, p))
-        size = max(1, _QUERIES_PER_BATCH // (n_neighbors * m * p) * 64)
+        size = max(1, _BATCH_BYTES // (8 * n_neighbors * (6 * n_neighbors + 2 * m * p)))
         alone = ~weights.any(axis=1)
         weights = np.where(alone[:, None], 1.0, weights)  # any median will do: replaced below
         for batch in gen_batches(q, size):
@@ -264,7 +277,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         array (q,) or (q, m)
         """
         models = self.query_models(X, graph)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False)
         prediction = np.einsum("qd,qdm->qm", X, models[:, :-1]) + models[:, -1]
         return prediction[:, 0] if self._single_target else prediction
 

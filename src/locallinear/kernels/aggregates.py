@@ -43,7 +43,7 @@ def _coarsen(heads, tails, weights, n):
         aggregates, count = _aggregate(graph[0], graph[2], graph[3])
         members, bounds = _members(aggregates, count)
         levels.append((*graph, degrees, aggregates, members, bounds))
-        if len(heads) == 0:
+        if len(heads) == 0 or count == n:  # without progress, the weights are no numbers
             return _flatten(levels, sizes)
         heads, tails, weights = _collapse_edges(
             graph[0], graph[2], graph[3], aggregates, members, bounds

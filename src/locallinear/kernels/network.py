@@ -86,7 +86,11 @@ def solve(problem, tol, max_iter, floor=0.0, W=None):
     Solution
     """
     routes = make_routes(problem)
-    W, scale = _starting_point(problem, routes, W)
+    common = _common_models(problem, routes)
+    value = objective(problem, common)
+    if value <= tol * floor:
+        return Solution(common, routes.component, value, value, True, 0)
+    W, scale = _starting_point(problem, common, W)
     value = objective(problem, W)
     U = np.zeros((len(problem.limits), *problem.shape[1:]))
     mu = _SHRINK * value / problem.n_terms
@@ -112,16 +116,20 @@ def solve(problem, tol, max_iter, floor=0.0, W=None):
     return Solution(W, labels, value, gap, converged, n_iter)
 
 
-def _starting_point(problem, routes, W):
+def _common_models(problem, routes):
+    """One model a component, that fits its samples best."""
+    sums = np.zeros((routes.n_components, *problem.shape[1:]))
+    add_samples(problem.X, routes.component[problem.node], problem.y, sums)
+    return apply_blocks(routes.blocks, sums)[routes.component]
+
+
+def _starting_point(problem, common, W):
     """The best of a given start, one model a component, and an exact fit of every sample.
 
     Also returns the mean difference across edges of the exact fit: no useful smoothing is
     wider, and a wider one would make the data infinitely stiff beside the edges.
     """
     X, y, node = problem.X, problem.y, problem.node
-    sums = np.zeros((routes.n_components, *problem.shape[1:]))
-    add_samples(X, routes.component[node], y, sums)
-    common = apply_blocks(routes.blocks, sums)[routes.component]
     fitted = common.copy()
     squares = (X**2).sum(axis=1) * np.diff(problem.start)[node]
     residual = y - predict_samples(X, node, common)
@@ -177,7 +185,8 @@ def _newton(problem, state, scale, rtol):
     """One step with the state's smoothing: the next state, the step, and whether it moved."""
     widths = smoothing_widths(problem, state.W, state.mu, scale)
     step = newton_step(problem, state.W, state.U, state.signs, widths, rtol)
-    W, moved = _line_search(problem, state.W, step, widths)
+    with np.errstate(over="ignore", invalid="ignore"):  # such a step is refused
+        W, moved = _line_search(problem, state.W, step, widths)
     state = state._replace(n_iter=state.n_iter + 1)
     if moved:
         U = step.flows / np.maximum(1, norms(step.flows) / problem.limits)[:, None, None]

@@ -11,6 +11,8 @@ from locallinear.kernels.blocks import PseudoInverses, apply_blocks, pseudo_inve
 from locallinear.kernels.edges import add_samples, differences, norms, predict_samples, sum_by
 from locallinear.kernels.network_problem import make_problem, objective
 
+_SHORTEST = 1e-150  # of an edge, so that its stiffness is finite
+
 
 def contract(problem, state, closed, zero):
     """The problem in which closed edges' ends are one node and zero coefficients are held."""
@@ -67,11 +69,11 @@ def _joint_models(problem, W, groups, contracted):
 def _held_blocks(problem, W):
     """Inverses of the nodes' XᵀX with the springs that edges of their present length are."""
     lengths = norms(differences(W, problem.heads, problem.tails))
-    springs = problem.limits / (2 * np.maximum(lengths, np.finfo(float).tiny))
+    springs = problem.limits / (2 * np.maximum(lengths, _SHORTEST))
     n = len(W)
     held = np.bincount(problem.heads, springs, n) + np.bincount(problem.tails, springs, n)
     factor, start = pseudo_inverses(problem.X, problem.start)
     # A row of the factor has the length 1/σ of a singular value: 1/σ² becomes 1/(σ² + held).
-    squares = np.einsum("kc,kc->k", factor, factor)
-    shrink = np.sqrt(1 + np.repeat(held, np.diff(start)) * squares)
+    reach = np.sqrt(np.einsum("kc,kc->k", factor, factor))
+    shrink = np.hypot(1, np.sqrt(np.repeat(held, np.diff(start))) * reach)
     return PseudoInverses(factor / shrink[:, None], start)
