@@ -297,6 +297,19 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp
     assert "there is no folder" in refused("predict", *arguments)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--jobs", 0, "0 is no number of threads"),
+        ("--seed", -1, "not in the range"),
+        ("--time-budget", "nan", "nan is no number of seconds"),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(folder, option, value, words):
+    result = call("fit", folder / "houses.csv", "--target", "price", option, value, status=2)
+    assert words in result.stderr
+
+
 def test_an_explanation_in_a_format_that_there_is_not_is_refused(folder, tmp_path):
     arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "why.pdf"
     assert "should end in .html" in refused("explain", *arguments)

@@ -89,6 +89,19 @@ def test_refit_keeps_what_was_found_and_times_it_again(data_home, tmp_path, monk
     ]
 
 
+def test_export_with_a_broken_line_is_refused_and_leaves_no_trace(data_home, tmp_path):
+    call("table1", *SMALL, "--out", tmp_path)
+    export = (tmp_path / "runs.csv").read_text()
+    for path in tmp_path.glob("runs.sqlite*"):
+        path.unlink()
+    (tmp_path / "runs.csv").write_text(export + "random,fish,ridge\n")
+    result = call("table1", *SMALL, "--show", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "line 6 is not of one" in result.output
+    with Store(tmp_path / "runs.sqlite") as store:
+        assert store.rows() == []
+
+
 def test_foreign_export_is_refused_with_status_2(tmp_path):
     (tmp_path / "runs.csv").write_text("a,b\n1,2\n")
     result = call("table1", *SMALL, "--out", tmp_path)
@@ -105,9 +118,28 @@ def test_honest_runs_both_splits_once(data_home, tmp_path):
     assert "grouped" in (out / "honest.md").read_text()
 
 
-def test_show_draws_what_is_there_and_runs_nothing(tmp_path):
-    result = call("table1", "--show", "--out", tmp_path)
-    assert result.exit_code == 0
+def test_show_draws_what_is_there_and_runs_nothing(data_home, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    whole = call("table1", *SMALL, "--out", out).stdout
+    monkeypatch.delattr(runner, "evaluate")
+    assert call("table1", *SMALL, "--show", "--out", out).stdout == whole
+    part = call("table1", "--dataset", "Fish", "--model", "knn", "--show", "--out", out).stdout
+    assert "KNN" in part
+    assert "Ridge" not in part
+    assert (out / "table1.txt").read_text() in whole  # files keep all that is finished
+
+
+@pytest.mark.parametrize("option", ["--show", "--refit"])
+def test_folder_without_results_has_nothing_to_show(tmp_path, option):
+    result = call("table1", option, "--out", tmp_path / "mistyped")
+    assert result.exit_code == 2
+    assert "Nothing is finished in" in result.stderr
+    assert not (tmp_path / "mistyped").exists()
+
+
+def test_table_of_nothing_says_so(data_home, tmp_path):
+    call("table1", *SMALL, "--out", tmp_path)
+    result = call("table1", "--dataset", "concrete", "--show", "--out", tmp_path)
     assert "No run is finished yet." in result.stdout
 
 
@@ -133,6 +165,7 @@ def test_failed_runs_are_named_and_the_status_is_1(data_home, tmp_path, monkeypa
         (("table1", "--runs", 0), "not in the range"),
         (("table1", "--runs", "many"), "not a valid integer"),
         (("table1", "--budget", 0), "not in the range"),
+        (("table1", "--budget", "nan"), "nan is no number of seconds"),
         (("table1", "--jobs", 0), "not in the range"),
     ],
 )
@@ -159,9 +192,10 @@ def test_results_file_that_is_something_else_is_refused_with_status_2(tmp_path):
 
 def test_folder_that_cannot_be_made_is_refused_with_status_2(tmp_path):
     (tmp_path / "file").touch()
-    result = call("table1", "--show", "--out", tmp_path / "file" / "out")
-    assert result.exit_code == 2
-    assert "--out should be a folder that can be written to" in result.stderr
+    for what in ("table1", "figures"):
+        result = call(what, "--out", tmp_path / "file" / "out")
+        assert result.exit_code == 2
+        assert "--out should be a folder that can be written to" in result.stderr
 
 
 def test_without_optuna_kernel_ridge_says_what_to_install(data_home, tmp_path, monkeypatch):

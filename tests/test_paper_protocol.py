@@ -9,6 +9,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.utils import Bunch
 
+from locallinear._grids import PAPER
+from locallinear._search import STOPPED
 from locallinear.paper import protocol, published
 from locallinear.paper.models import MODELS
 from locallinear.paper.protocol import DATASETS, Run, evaluate, load, plan
@@ -211,7 +213,7 @@ def test_anchors_of_fall_are_the_first_training_samples_in_raw_units(small):
 
 
 def test_fall_is_searched_in_the_paper_s_space_by_squared_error(small, monkeypatch):
-    asked = {}
+    asked, reason = {}, ""
 
     class Recorder:
         """Stands in for the library's search, whose million configurations take a while."""
@@ -222,16 +224,20 @@ def test_fall_is_searched_in_the_paper_s_space_by_squared_error(small, monkeypat
         def fit(self, X, y):
             self.best_params_ = {**MODELS["fall"].fixed, "n_anchors": 40}
             self.best_score_, self.n_configurations_ = -2.5, 1_078_000
+            self.cv_results_ = {"reason": np.array(["", reason])}
             return self
 
     monkeypatch.setattr("locallinear.FALLRegressorCV", Recorder, raising=False)
     result = evaluate(Run("random", "fish", "fall", "exhaustive", 0.0, 4), n_jobs=2)
     assert (result["cv_mse"], result["n_scored"]) == (2.5, 1_078_000)
     assert result["params"]["n_anchors"] == 40
-    assert asked["grid"] == "paper"
+    assert asked["grid"] == PAPER
     assert asked["scoring"] == "neg_mean_squared_error"
     assert (asked["random_state"], asked["n_jobs"]) == (4, 2)
     assert [len(test) for _, test in asked["cv"]] == [36, 36, 36]
+    reason = STOPPED
+    with pytest.raises(KeyboardInterrupt):  # which the search itself has kept to itself
+        evaluate(Run("random", "fish", "fall", "exhaustive", 0.0, 4))
 
 
 def test_warnings_of_the_final_fit_are_recorded(small, monkeypatch):

@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -146,6 +146,24 @@ def test_failed_run_is_reported_and_the_others_are_finished(data_home, tmp_path,
         ("ridge", 1, "MemoryError: no room"),
     ]
     assert len(errors(tmp_path / "runs.sqlite")) == len(RUNS) - 2
+
+
+def test_failed_run_is_tried_and_reported_once_by_many_workers(data_home, tmp_path):
+    impossible = [replace(run, model="nothing") for run in RUNS[:3]]
+    failures = run_all(tmp_path / "runs.sqlite", [*impossible, RUNS[0]], 2, lambda: None)
+    assert sorted(failures) == [(run, "KeyError: 'nothing'") for run in impossible]
+    assert len(errors(tmp_path / "runs.sqlite")) == 1
+
+
+def die(*arguments):
+    """A worker that the system kills."""
+    os._exit(9)
+
+
+def test_workers_that_die_are_reported(data_home, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "work_alone", die)
+    failures = run_all(tmp_path / "runs.sqlite", RUNS[:1], 2, lambda: None)
+    assert failures == [(RUNS[0], "its process ended with status 9, 9")]
 
 
 def test_interruption_gives_the_claim_back(data_home, tmp_path, monkeypatch):

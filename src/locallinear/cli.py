@@ -14,6 +14,7 @@ from . import __version__, _steps
 from ._demo import TARGET, diabetes
 from ._encoding import fit_encoding
 from ._extras import MissingExtraError
+from ._options import SECONDS, SEED, THREADS
 from ._outputs import contributions, predictions
 from ._read_table import PARQUET
 from ._steps import BadInput
@@ -91,14 +92,14 @@ def learning(command):
         ),
         click.option(
             "--time-budget",
-            type=click.FloatRange(0, min_open=True),
+            type=SECONDS,
             metavar="SECONDS",
             help="End the search by then, with the best that was found.",
         ),
         click.option(
-            "--seed", type=int, default=0, show_default=True, help="Of everything random."
+            "--seed", type=SEED, default=0, show_default=True, help="Of everything random."
         ),
-        click.option("--jobs", type=int, default=-1, help="Threads; all cores if left out."),
+        click.option("--jobs", type=THREADS, default=-1, help="Threads; all cores if left out."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -188,7 +189,7 @@ def predict(model, data, delimiter, decimal, out, with_data):
     show_default=True,
     help="Most rows in a page; of more, so many are drawn.",
 )
-@click.option("--jobs", type=int, default=-1, help="Threads; all cores if left out.")
+@click.option("--jobs", type=THREADS, default=-1, help="Threads; all cores if left out.")
 def explain(model, data, delimiter, decimal, out, form, max_rows, jobs):
     """Explain the predictions of a MODEL that `fit` made, for the rows of DATA.
 
@@ -246,7 +247,7 @@ def compare(data, folds, **options):
 @click.option(
     "--out", type=OUT, default="locallinear-report.html", show_default=True, help="The report."
 )
-@click.option("--jobs", type=int, default=-1, help="Threads; all cores if left out.")
+@click.option("--jobs", type=THREADS, default=-1, help="Threads; all cores if left out.")
 def demo(out, jobs):
     """Show all of it on data that ship with scikit-learn, in less than a minute.
 

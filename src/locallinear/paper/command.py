@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from .._files import write_whole
+from .._options import SECONDS
 from . import runner
 from .live import LiveView
 from .models import MODELS
@@ -16,14 +17,20 @@ from .render import RENDERERS, to_terminal
 from .store import Store, to_csv
 from .tables import honest_table, table1, table2
 
+KEPT = ("runs.sqlite", "runs.csv")
 HONEST = ("parkinsons", "superconductivity")
 TABLES = {"table1": table1, "table2": table2, "honest": honest_table}
 
 
+def one_of(names) -> click.Choice:
+    """A choice of names, however they are spelled."""
+    return click.Choice(list(names), case_sensitive=False)
+
+
 @click.command("reproduce", context_settings={"show_default": True})
 @click.argument("what", nargs=-1, required=True, type=click.Choice([*TABLES, "figures"]))
-@click.option("--dataset", multiple=True, type=click.Choice(list(DATASETS)), help="All by default.")
-@click.option("--model", multiple=True, type=click.Choice(list(MODELS)), help="All by default.")
+@click.option("--dataset", multiple=True, type=one_of(DATASETS), help="All by default.")
+@click.option("--model", multiple=True, type=one_of(MODELS), help="All by default.")
 @click.option("--runs", default=N_RUNS, type=click.IntRange(1), help="Splits, numbered from 0.")
 @click.option(
     "--tuner",
@@ -34,8 +41,9 @@ TABLES = {"table1": table1, "table2": table2, "honest": honest_table}
 @click.option(
     "--budget",
     default=60.0,
-    type=click.FloatRange(0, min_open=True),
-    help="Seconds a run for Optuna; kernel ridge is always tuned by it.",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="A run for Optuna; kernel ridge is always tuned by it.",
 )
 @click.option("--jobs", default=1, type=click.IntRange(1), help="Worker processes.")
 @click.option(
@@ -66,12 +74,14 @@ def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show, refit)
     wanted = planned(what, dataset, models, tuner, budget, runs)
     failures: list[runner.Failure] = []
     if wanted:
+        if (show or refit) and not any((out / name).exists() for name in KEPT):
+            raise click.UsageError(f"Nothing is finished in {out}: it has no {' or '.join(KEPT)}.")
         with open_store(out) as store:
             if refit:
-                refit_finished(store, wanted)
+                failures = refit_finished(store, wanted)
             elif not show:
-                failures = execute(store, wanted, jobs, what, models, tuner)
-            write_results(store, out, what, dataset, models, tuner)
+                failures = execute(store, wanted, jobs, what, models, (tuner, budget))
+            write_results(store, out, what, dataset, models, (tuner, budget))
     if "figures" in what:
         draw_figures(out)
     if failures:
@@ -104,7 +114,7 @@ def planned(what, dataset, models, tuner, budget, n_runs) -> list[Run]:
     return list(dict.fromkeys(runs))
 
 
-def execute(store: Store, runs, jobs, what, models, tuner) -> list[runner.Failure]:
+def execute(store: Store, runs, jobs, what, models, way) -> list[runner.Failure]:
     """Do what is not done yet, watched."""
     left = set(runs) - store.finished()
     if not left:
@@ -114,42 +124,55 @@ def execute(store: Store, runs, jobs, what, models, tuner) -> list[runner.Failur
             "Tuning by Optuna, which kernel ridge always needs, takes an extra: "
             "pip install 'locallinear[tune]', or leave kernel_ridge out by --model."
         )
-    for name in sorted({run.dataset for run in left}):
-        try:  # here and not in the workers, which would all download it
-            DATASETS[name].fetch()
-        except (OSError, ValueError, ModuleNotFoundError) as error:
-            raise click.UsageError(str(error)) from error
+    fetch(left)
     names = [name for name in DATASETS if any(run.dataset == name for run in runs)]
     draw = table1 if {"table1", "table2"} & set(what) else honest_table
 
     def so_far() -> str:
-        return click.unstyle(to_terminal(draw(store.rows(), names, models, tuner)))
+        return click.unstyle(to_terminal(draw(store.rows(), names, models, *way)))
 
     with LiveView(store, runs, jobs, so_far) as view:
         return runner.run_all(store.path, runs, jobs, view.refresh)
 
 
-def refit_finished(store: Store, runs) -> None:
+def fetch(runs) -> None:
+    """Load the data of some runs once: here and not in the workers, which would all download it."""
+    for name in sorted({run.dataset for run in runs}):
+        try:
+            DATASETS[name].fetch()
+        except (OSError, ValueError, ModuleNotFoundError) as error:
+            raise click.UsageError(str(error)) from error
+
+
+def refit_finished(store: Store, runs) -> list[runner.Failure]:
     """Fit and test the finished ones of some runs once more, watched."""
     params = store.params()
     again = [run for run in runs if run in params]
+    fetch(again)
+    failures = []
     with click.progressbar(again, label="Fitting again", file=sys.stderr) as bar:
         for run in bar:
-            runner.refit(store, run, params[run])
+            try:
+                runner.refit(store, run, params[run])
+            except Exception as error:  # as in the runs themselves
+                failures.append((run, f"{type(error).__name__}: {error}"))
+    return failures
 
 
-def write_results(store: Store, out: Path, what, dataset, models, tuner) -> None:
-    """Draw the wanted tables, on the screen and as files, and export the runs."""
+def write_results(store: Store, out: Path, what, dataset, models, way) -> None:
+    """Show the wanted part of tables; the files have all that is finished, and the runs."""
     rows = store.rows()
     write_whole(out / "runs.csv", to_csv(rows).encode())
+    finished = {row["dataset"] for row in rows} | {row["model"] for row in rows}
     for name in what:
         if name not in TABLES:
             continue
         default = HONEST if name == "honest" else tuple(DATASETS)
-        table = TABLES[name](rows, dataset or default, models, tuner)
+        there = [[each for each in names if each in finished] for names in (default, MODELS)]
+        whole = TABLES[name](rows, *there, *way)
         for suffix, render in RENDERERS.items():
-            write_whole(out / f"{name}.{suffix}", click.unstyle(render(table)).encode())
-        click.echo(to_terminal(table))
+            write_whole(out / f"{name}.{suffix}", click.unstyle(render(whole)).encode())
+        click.echo(to_terminal(TABLES[name](rows, dataset or default, models, *way)))
 
 
 def draw_figures(out: Path) -> None:
@@ -160,8 +183,13 @@ def draw_figures(out: Path) -> None:
         raise click.UsageError(
             f"Figures need {error.name}: pip install 'locallinear[plot]'."
         ) from error
-    for path in write_figures(out):
-        click.echo(str(path))
+    try:
+        for path in write_figures(out):
+            click.echo(str(path))
+    except OSError as error:
+        raise click.UsageError(
+            f"--out should be a folder that can be written to; {out} cannot ({error})."
+        ) from error
 
 
 def failure_text(failures: list[runner.Failure]) -> str:

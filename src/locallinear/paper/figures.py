@@ -4,6 +4,7 @@ Every ``draw_*`` function takes axes and draws on them; :func:`write_figures` ma
 """
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,33 +28,28 @@ RIDGE_ALPHA = 1000.0
 PENALTIES = np.logspace(-3, 3, 13)
 
 
-def write_figures(folder: Path) -> list[Path]:
-    """Draw all figures, each as PNG and SVG.
+def write_figures(folder: Path) -> Iterator[Path]:
+    """Draw all figures, each as PNG and SVG, and yield the file of each as it is there.
 
     Parameters
     ----------
     folder : Path
-
-    Returns
-    -------
-    list of Path
     """
     figures = {
-        "figure-step": step_figure(),
-        "figure-moons": moons_figure(),
-        "figure-parameters": parameters_figure(),
+        "figure-step": step_figure,
+        "figure-moons": moons_figure,
+        "figure-parameters": parameters_figure,
     }
-    paths = []
-    # A fixed salt and no date: the same figures give the same files.
-    with matplotlib.rc_context({"svg.hashsalt": "locallinear"}):
-        for name, figure in figures.items():
-            for suffix, options in (("png", {"dpi": 150}), ("svg", {"metadata": {"Date": None}})):
-                buffer = io.BytesIO()
+    for name, draw in figures.items():
+        figure = draw()
+        for suffix, options in (("png", {"dpi": 150}), ("svg", {"metadata": {"Date": None}})):
+            buffer = io.BytesIO()
+            # A fixed salt and no date: the same figures give the same files.
+            with matplotlib.rc_context({"svg.hashsalt": "locallinear"}):
                 figure.savefig(buffer, format=suffix, **options)
-                path = Path(folder) / f"{name}.{suffix}"
-                write_whole(path, buffer.getvalue())
-                paths.append(path)
-    return paths
+            path = Path(folder) / f"{name}.{suffix}"
+            write_whole(path, buffer.getvalue())
+            yield path
 
 
 def step_model(alpha: float = 1.0):

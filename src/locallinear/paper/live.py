@@ -56,7 +56,7 @@ class LiveView:
             bar.refresh()
         if self.bars:
             self.bars[-1].set_postfix_str(self.time_left(finished))
-        if done[1] > self.n_shown:
+        if self.n_shown < done[1] < len(self.cells):  # the last one is printed by the command
             self.n_shown = done[1]
             self._print(self.table())
 

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from datetime import UTC, datetime
 from multiprocessing import parent_process
 from pathlib import Path
@@ -37,63 +37,65 @@ def run_all(
     watch : callable
         Called after each run, or every second, to show how far things are.
     """
+    failed: dict[Run, str] = {}
     if jobs == 1:
-        failures: list[Failure] = []
-        work(store_path, runs, available_cores(), failures.append, watch)
-        return failures
-    return run_in_processes(store_path, runs, jobs, watch)
+        work(store_path, runs, available_cores(), failed, watch)
+    else:
+        failed = run_in_processes(store_path, runs, jobs, watch)
+    return list(failed.items())
 
 
-def run_in_processes(store_path, runs, jobs, watch) -> list[Failure]:
+def run_in_processes(store_path, runs, jobs, watch) -> dict[Run, str]:
     """The same with several workers; they are stopped when this process is interrupted."""
     # Spawned and not forked: the threads of numerical libraries do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    queue = context.SimpleQueue()
     cores = max(1, available_cores() // jobs)
-    workers = [
-        context.Process(target=work_alone, args=(store_path, runs, cores, queue.put), daemon=True)
-        for _ in range(jobs)
-    ]
-    failures: list[Failure] = []
-    try:
-        for worker in workers:
-            worker.start()
-        while any(worker.is_alive() for worker in workers):
-            while not queue.empty():
-                failures.append(queue.get())
-            watch()
-            time.sleep(POLL_S)
-        while not queue.empty():
-            failures.append(queue.get())
-    finally:
-        for worker in workers:
-            worker.terminate()
-            worker.join()
-    watch()
-    return failures
+    with context.Manager() as manager:
+        failed = manager.dict()
+        workers = [
+            context.Process(target=work_alone, args=(store_path, runs, cores, failed), daemon=True)
+            for _ in range(jobs)
+        ]
+        try:
+            for worker in workers:
+                worker.start()
+            while any(worker.is_alive() for worker in workers):
+                watch()
+                time.sleep(POLL_S)
+        finally:
+            for worker in workers:
+                worker.terminate()
+                worker.join()
+        watch()
+        reasons = dict(failed)
+    codes = ", ".join(str(worker.exitcode) for worker in workers if worker.exitcode)
+    with Store(store_path) as store:
+        lost = unfinished(store, runs, reasons)
+    return reasons | dict.fromkeys(lost, f"its process ended with status {codes}")
 
 
-def work_alone(store_path, runs, cores, report) -> None:
+def work_alone(store_path, runs, cores, failed) -> None:
     """The same as `work` in a process of its own, which leaves Ctrl-C to its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    work(store_path, runs, cores, report)
+    work(store_path, runs, cores, failed)
 
 
 def work(
     store_path: Path,
     runs: Iterable[Run],
     cores: int,
-    report: Callable[[Failure], object],
+    failed: MutableMapping[Run, str],
     watch: Callable[[], object] = lambda: None,
 ) -> None:
-    """Take runs that nobody has until all are finished or have failed here."""
+    """Take runs that nobody has until all are finished or have failed, here or elsewhere."""
     with Store(store_path) as store, threadpool_limits(cores):
-        pending = list(runs)
-        while pending := unfinished(store, pending):
+        while not is_orphan() and (pending := unfinished(store, runs, failed)):
             idle = True
-            for run in list(pending):
+            for run in pending:
                 if is_orphan():
                     return
+                if run in failed:
+                    continue
                 with store.claim(run) as mine:
                     if not mine:
                         continue
@@ -101,8 +103,7 @@ def work(
                     try:
                         store.finish(run, {**evaluate(run, cores), **stamp()})
                     except Exception as error:  # one bad run must not cost a night of others
-                        report((run, f"{type(error).__name__}: {error}"))
-                        pending.remove(run)
+                        failed[run] = f"{type(error).__name__}: {error}"
                 watch()
             if idle:
                 time.sleep(POLL_S)  # others have the rest; should they die, it is ours
@@ -113,10 +114,10 @@ def refit(store: Store, run: Run, params: dict) -> None:
     store.replace(run, {**fit_and_test(run, params), **stamp()})
 
 
-def unfinished(store: Store, runs: list[Run]) -> list[Run]:
-    """The runs that have no result yet, in their order."""
-    finished = store.finished()
-    return [run for run in runs if run not in finished]
+def unfinished(store: Store, runs: Iterable[Run], failed: MutableMapping[Run, str]) -> list[Run]:
+    """The runs that have no result yet and have not failed, in their order."""
+    done = store.finished() | set(failed.keys())
+    return [run for run in runs if run not in done]
 
 
 def is_orphan() -> bool:

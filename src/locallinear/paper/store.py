@@ -22,10 +22,11 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from .protocol import Run
+from .protocol import SPLITS, TUNERS, Run
 
 LEASE_S = 120.0  # a claim whose heartbeat is older has no owner any more
 HEARTBEAT_S = 10.0
@@ -159,10 +160,13 @@ class Store:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
             rows = list(reader)
-        if reader.fieldnames != [*KEY, *RESULT]:
+        wrong = None if reader.fieldnames == [*KEY, *RESULT] else 1
+        for line, row in enumerate(rows, 2):
+            wrong = wrong or (None if is_whole(row) else line)
+        if wrong:
             raise ValueError(
-                f"{path} should be an export of this command; its first line is not that of one. "
-                "Move it away or choose another folder."
+                f"{path} should be an export of this command; line {wrong} is not of one. Move it "
+                "away or choose another folder."
             )
         with self._write() as cursor:
             for row in rows:
@@ -280,6 +284,18 @@ def process_exists(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def is_whole(row: dict[str, Any]) -> bool:
+    """Whether a line of an export has all that tables are made of."""
+    try:
+        numbers = [float(row[name]) for name in ("budget", "mse", "tuning_s", "fit_s", "test_s")]
+        int(row["seed"])
+        json.loads(row["params"])
+    except (KeyError, TypeError, ValueError):
+        return False
+    known = row["split"] in SPLITS and row["tuner"] in TUNERS
+    return known and None not in row and None not in row.values() and all(map(isfinite, numbers))
 
 
 def as_text(result: dict[str, Any]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from .protocol import TUNERS
 
@@ -17,8 +18,8 @@ Key = tuple[str, str]
 class Summary:
     """A quantity over the runs of one model on one data set.
 
-    ``spread`` is the paper's: 1.96 standard deviations over the runs. ``uncertainty``, that of
-    the mean, is 1.96 standard errors.
+    ``spread`` is the paper's: 1.96 standard deviations over the runs. ``uncertainty`` is that of
+    the mean, with 95% confidence.
     """
 
     mean: float
@@ -33,6 +34,7 @@ class Results:
     n_runs: int
     tuner: str
     budget: float
+    codes: frozenset[str]
     error: Summary
     fit_s: Summary
     test_s: Summary
@@ -44,26 +46,28 @@ def summarize(values) -> Summary:
     Examples
     --------
     >>> from locallinear.paper.summary import summarize
-    >>> summarize([1.0, 3.0])
-    Summary(mean=2.0, spread=1.96, uncertainty=1.96)
+    >>> summarize([1.0, 2.0, 3.0, 4.0])
+    Summary(mean=2.5, spread=2.19..., uncertainty=2.05...)
     """
     values = np.asarray(values, dtype=float)
     n = len(values)
-    error = values.std(ddof=1) / sqrt(n) if n > 1 else float("inf")
-    return Summary(float(values.mean()), float(1.96 * values.std()), float(1.96 * error))
+    error = student.ppf(0.975, n - 1) * values.std(ddof=1) / sqrt(n) if n > 1 else float("inf")
+    return Summary(float(values.mean()), float(1.96 * values.std()), float(error))
 
 
-def collect(rows: Iterable[dict[str, Any]], tuner: str, split: str) -> dict[Key, Results]:
+def collect(
+    rows: Iterable[dict[str, Any]], tuner: str, split: str, budget: float | None = None
+) -> dict[Key, Results]:
     """Results of every pair of data set and model that has runs.
 
-    Where a model was tuned in several ways, those that ``tuner`` asks for are shown, else the
-    more thorough ones.
+    Where a model was tuned in several ways, those that ``tuner`` and ``budget`` ask for are shown,
+    else the more thorough ones.
     """
     order = [tuner, *TUNERS]
     ways: dict[Key, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row["split"] == split:
-            way = (-order.index(row["tuner"]), row["budget"])
+            way = (-order.index(row["tuner"]), row["budget"] == budget, row["budget"])
             ways[row["dataset"], row["model"]][way].append(row)
     return {key: results(found[max(found)]) for key, found in ways.items()}
 
@@ -74,6 +78,7 @@ def results(rows: list[dict[str, Any]]) -> Results:
         n_runs=len(rows),
         tuner=rows[0]["tuner"],
         budget=rows[0]["budget"],
+        codes=frozenset(row["code"] or "unknown (an installed package)" for row in rows),
         error=summarize([row["mse"] for row in rows]),
         fit_s=summarize([row["fit_s"] for row in rows]),
         test_s=summarize([row["test_s"] for row in rows]),

@@ -39,38 +39,54 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
-def table1(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner="exhaustive"):
+def table1(
+    rows,
+    dataset_names=tuple(DATASETS),
+    model_names=tuple(MODELS),
+    tuner="exhaustive",
+    budget=None,
+):
     """Test errors, ours above the paper's."""
-    found = collect(rows, tuner, "random")
+    found = collect(rows, tuner, "random", budget)
     table = Table("table1", "Mean squared error on the test part", titles(model_names))
     notes = Notes()
+    starred = False
     for dataset in dataset_names:
         ours = {name: found.get((dataset, name)) for name in model_names}
+        starred |= any((dataset, name) in published.UNTUNED for name in model_names)
         theirs = {name: published.ERRORS.get((dataset, name)) for name in model_names}
         table.rows.append(
             (DATASETS[dataset].title, "ours", error_cells(ours, theirs, dataset, notes))
         )
         table.rows.append(("", "paper", published_cells(theirs, dataset)))
     table.notes = [
-        *general_notes(rows),
+        *general_notes(notes),
         f"{LOWER}, {HIGHER}: lower, higher than the paper's mean by more than the uncertainty of "
-        "ours (1.96 standard errors).",
-        "*: the paper's figure is for fixed parameters.",
+        "ours (95%, Student's t).",
+        *(["*: the paper's figure is for fixed parameters."] if starred else []),
         *([LINEAR_KERNEL] if "kernel_ridge" in model_names else []),
         *notes.lines(),
     ]
     return table
 
 
-def table2(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner="exhaustive"):
+def table2(
+    rows,
+    dataset_names=tuple(DATASETS),
+    model_names=tuple(MODELS),
+    tuner="exhaustive",
+    budget=None,
+):
     """Seconds to train and to test, and their ratios to KNN's, ours above the paper's."""
-    found = collect(rows, tuner, "random")
+    found = collect(rows, tuner, "random", budget)
     table = Table("table2", "Seconds to train and to test", titles(model_names))
     notes = Notes()
     for dataset in dataset_names:
         label = DATASETS[dataset].title
         marks = {
-            name: notes.how(shown) for (where, name), shown in found.items() if where == dataset
+            name: notes.how(found[dataset, name])
+            for name in model_names
+            if (dataset, name) in found
         }
         for what, column, theirs in (
             ("train", "fit_s", published.TRAIN_S),
@@ -84,13 +100,14 @@ def table2(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner
             paper = {name: value for (where, name), value in theirs.items() if where == dataset}
             table.rows += [
                 (label, f"{what} s, ours", time_cells(ours, model_names, marks)),
-                ("", f"{what} s, paper", time_cells(paper, model_names)),
+                ("", f"{what} s, paper", published_times(paper, model_names)),
                 ("", f"{what} ÷ KNN, ours", ratio_cells(ours, model_names)),
                 ("", f"{what} ÷ KNN, paper", ratio_cells(paper, model_names)),
             ]
             label = ""
+    table.rows = [row for row in table.rows if row[0] or any(c.text != ABSENT for c in row[2])]
     table.notes = [
-        *general_notes(rows),
+        *general_notes(notes),
         "Times are of one fit with the chosen parameters to the training part, and one prediction "
         "of the test part. The paper prints two decimals: its ratios to a printed 0.00 are absent.",
         *notes.lines(),
@@ -98,17 +115,17 @@ def table2(rows, dataset_names=tuple(DATASETS), model_names=tuple(MODELS), tuner
     return table
 
 
-def honest_table(rows, dataset_names, model_names=tuple(MODELS), tuner="exhaustive"):
+def honest_table(rows, dataset_names, model_names=tuple(MODELS), tuner="exhaustive", budget=None):
     """Test errors on grouped splits above those on random ones, both ours."""
     table = Table("honest", "Mean squared error on grouped and random splits", titles(model_names))
     notes = Notes()
     for dataset in dataset_names:
         for split, label in (("grouped", DATASETS[dataset].title), ("random", "")):
-            found = collect(rows, tuner, split)
+            found = collect(rows, tuner, split, budget)
             ours = {name: found.get((dataset, name)) for name in model_names}
             table.rows.append((label, split, error_cells(ours, {}, dataset, notes)))
     table.notes = [
-        *general_notes(rows),
+        *general_notes(notes),
         "Grouped: no person (Parkinsons) and no repeated input (elsewhere) is in both the "
         "training and the test part, nor in two folds of the tuning.",
         *notes.lines(),
@@ -117,13 +134,15 @@ def honest_table(rows, dataset_names, model_names=tuple(MODELS), tuner="exhausti
 
 
 class Notes:
-    """Footnotes, each written once and named by a letter."""
+    """Footnotes, each written once and named by a letter, and the commits of what is shown."""
 
     def __init__(self) -> None:
         self.letters: dict[str, str] = {}
+        self.codes: set[str] = set()
 
     def how(self, shown: Results) -> tuple[str, ...]:
         """Letter of the note on how runs were tuned, none where they are as announced."""
+        self.codes |= shown.codes
         if shown.n_runs >= N_RUNS and shown.tuner == "exhaustive":
             return ()
         tuner = {
@@ -146,13 +165,13 @@ def letter_name(number: int) -> str:
     return ("" if first == 0 else letter_name(first - 1)) + chr(ord("a") + last)
 
 
-def general_notes(rows) -> list[str]:
+def general_notes(notes: Notes) -> list[str]:
     """What every table says."""
-    codes = sorted({row["code"] or "unknown (an installed package)" for row in rows})
+    codes = ", ".join(sorted(notes.codes))
     return [
         f"Mean ± 1.96 standard deviations over {N_RUNS} runs, all configurations searched, "
         "unless a letter says otherwise.",
-        f"Made at commit {', '.join(codes)}." if codes else "No run is finished yet.",
+        f"Made at commit {codes}." if codes else "No run is finished yet.",
     ]
 
 
@@ -170,7 +189,9 @@ def error_cells(ours, theirs, dataset, notes: Notes) -> list[Cell]:
             cells.append(Cell(ABSENT))
             continue
         marks = difference(shown.error, theirs.get(name)) + notes.how(shown)
-        text = f"{two_decimals(shown.error.mean)} ± {two_decimals(shown.error.spread)}"
+        text = two_decimals(shown.error.mean)
+        if shown.n_runs > 1:
+            text += f" ± {two_decimals(shown.error.spread)}"
         cells.append(Cell(text, two_decimals(shown.error.mean) == best, marks))
     return cells
 
@@ -213,19 +234,28 @@ def published_cells(theirs, dataset) -> list[Cell]:
     return cells
 
 
-def time_cells(times: dict[str, published.Value], model_names, marks=None) -> list[Cell]:
-    """A line of seconds."""
-    marks = marks or {}
+def time_cells(times: dict[str, published.Value], model_names, marks) -> list[Cell]:
+    """A line of our seconds."""
     cells = []
     for name in model_names:
-        mean, spread = times.get(name, (float("nan"), float("nan")))
-        if isnan(mean):
+        if name not in times:
             cells.append(Cell(ABSENT))
-        elif isnan(spread):
-            cells.append(Cell(f"≈ {two_digits(mean)}"))
-        else:
-            text = f"{two_digits(mean)} ± {two_digits(spread)}"
-            cells.append(Cell(text, marks=marks.get(name, ())))
+            continue
+        mean, spread = times[name]
+        text = f"{two_digits(mean)} ± {two_digits(spread)}"
+        cells.append(Cell(text, marks=marks.get(name, ())))
+    return cells
+
+
+def published_times(times: dict[str, published.Value], model_names) -> list[Cell]:
+    """A line of the paper's seconds, as printed there."""
+    cells = []
+    for name in model_names:
+        if name not in times:
+            cells.append(Cell(ABSENT))
+            continue
+        mean, spread = times[name]
+        cells.append(Cell(f"≈ {mean:g}" if isnan(spread) else f"{mean:.2f} ± {spread:.2f}"))
     return cells
 
 

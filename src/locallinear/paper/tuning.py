@@ -105,15 +105,18 @@ def search_fall(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
     both are uniform draws, since the split has shuffled the samples.
     """
     from .. import FALLRegressorCV
+    from .._search import STOPPED
 
     (space,) = model.spaces
     search = FALLRegressorCV(
-        grid="paper",
+        grid={**space, "scaling": [None]},
         cv=folds,
         scoring="neg_mean_squared_error",
         random_state=seed,
         n_jobs=n_jobs,
     ).fit(X, y)
+    if (search.cv_results_["reason"] == STOPPED).any():
+        raise KeyboardInterrupt  # the search keeps its best; a part of the space is no result here
     params = {name: search.best_params_[name] for name in space}
     return Tuned(params, -float(search.best_score_), int(search.n_configurations_))
 
