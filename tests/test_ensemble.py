@@ -214,6 +214,23 @@ def test_features_are_drawn_among_the_given_ones(make_samples):
     assert set(drawn) == {0, 1, 4}
 
 
+def test_searched_features_are_those_that_members_use(make_samples):
+    X, y, _ = make_samples
+    grid = {"neighborhood_features": [[0, 1], [2, 3]], "n_neighbors": [5]}
+    model = FALLEnsembleRegressor(6, max_features=0.5, search=grid, random_state=1).fit(X, y)
+    for member in model.estimators_:
+        allowed = set(model.best_params_["neighborhood_features"])
+        assert set(np.atleast_1d(member.neighborhood_features)) <= allowed
+
+
+def test_kinds_with_the_most_members_come_first(make_samples):
+    X, y, _ = make_samples
+    model = FALLEnsembleRegressor(6, random_state=0).fit(X, y)
+    counts = [kind["n_members"] for kind in model.kinds_]
+    assert counts == sorted(counts, reverse=True)
+    assert sum(counts) == 6
+
+
 def test_features_that_decide_are_drawn_more_often():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(300, 10))

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -21,7 +22,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _scores
 from ._estimators import FALLClassifier, FALLRegressor
@@ -30,7 +31,13 @@ from ._folds import Split
 from ._grids import GRIDS, NOT_SEARCHED, check_grid, edges
 from ._progress import Progress
 from ._search import Search
-from ._validation import check_labels, check_magnitudes, check_sample_weights
+from ._validation import (
+    check_labels,
+    check_magnitudes,
+    check_numeric_targets,
+    check_sample_weights,
+    validated,
+)
 
 Array = NDArray[np.float64]
 
@@ -106,6 +113,13 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         progress = Progress(total, deadline, verbose=self.verbose)
         search.run(deadline=deadline, n_jobs=self.n_jobs, progress=progress)
         self._set_results(search, grid)
+        if search.interrupted:
+            warnings.warn(
+                f"The search was interrupted; the best of {self.n_configurations_:,} "
+                f"configurations is kept, of {total:,} in the grid.",
+                UserWarning,
+                stacklevel=2,
+            )
         at_edges = ", ".join(edges(grid, self.best_params_))
         if self.verbose and at_edges:
             print(f"Best at the edge of the grid: {at_edges} that was tried.", file=sys.stderr)
@@ -242,7 +256,8 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     _estimator_class = FALLRegressor
 
     def _check_samples(self, X, y) -> tuple[Array, Array]:
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        check_numeric_targets(y)
+        X, y = validated(self, X, y=y, multi_output=True, y_numeric=True)
         check_magnitudes(X, "X")
         check_magnitudes(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
         return X, y
@@ -288,7 +303,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
         return self.best_estimator_.predict_proba(X)
 
     def _check_samples(self, X, y) -> tuple[Array, NDArray]:
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validated(self, X, y=y)
         check_magnitudes(X, "X")
         return X, check_labels(y)
 

@@ -141,8 +141,12 @@ class Ensemble(BaseEstimator):
             shares = self._cross_validate(template, kinds, splits, inputs, targets, weights, seed)
         counts = counts_of(shares, self.n_estimators)
         self.kinds_ = [
-            {"params": kind.params, "max_features": kind.max_features, "n_members": int(n)}
-            for kind, n in zip(kinds, counts, strict=True)
+            {
+                "params": kinds[i].params,
+                "max_features": kinds[i].max_features,
+                "n_members": int(counts[i]),
+            }
+            for i in np.argsort(-counts, kind="stable")
         ]
         members = [kind for kind, n in zip(kinds, counts, strict=True) for _ in range(n)]
         made = self._make_members(template, members, inputs, targets, weights, seed)
@@ -233,13 +237,9 @@ class Ensemble(BaseEstimator):
 
     def _make_members(self, template, kinds, X, y, weights, seed) -> list[FALL]:
         """Members of these kinds, each with features and anchors of its own, not fitted yet."""
-        allowed = check_features(template.neighborhood_features, X.shape[1])
         chances = np.ones(X.shape[1])
         if any(kind.max_features < 1 for kind in kinds):
             chances = feature_chances(X, self._numeric(y), weights)
-        if allowed is not None:
-            chances[np.setdiff1d(np.arange(len(chances)), allowed)] = 0.0
-        chances /= chances.sum()
         rng = check_random_state(seed)
         made = []
         for number, kind in enumerate(kinds):
@@ -247,7 +247,8 @@ class Ensemble(BaseEstimator):
             # The first keeps the seed that it was given, and is what it would be alone.
             if number or member.random_state is None:
                 member.random_state = (seed + number) % 2**32
-            features = draw_features(chances, kind.max_features, rng)
+            allowed = check_features(member.neighborhood_features, X.shape[1])
+            features = draw_features(chances, allowed, kind.max_features, rng)
             if features is not None:
                 member.neighborhood_features = features
             made.append(member)

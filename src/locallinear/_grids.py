@@ -64,7 +64,7 @@ def check_grid(grid: str | dict, estimator) -> dict[str, list]:
     if isinstance(grid, str):
         return GRIDS[grid]
     known = sorted(set(estimator.get_params()) - NOT_SEARCHED)
-    unknown = sorted(set(grid) - set(known))
+    unknown = [name for name in grid if name not in known]
     if unknown:
         near = get_close_matches(str(unknown[0]), known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -89,7 +89,7 @@ def _check_values(name: str, values: Any, estimator) -> list:
             )
         try:
             validate_parameter_constraints(
-                {name: estimator._parameter_constraints[name]}, {name: value}, f"grid[{name!r}]"
+                {name: estimator._parameter_constraints[name]}, {name: value}, "the grid"
             )
         except InvalidParameterError as error:
             raise ValueError(f"grid[{name!r}] holds a value that cannot be: {error}") from None

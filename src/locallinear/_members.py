@@ -66,17 +66,17 @@ def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
     return 0.5 / Z.shape[1] + 0.5 * history[-1] / history[-1].sum()
 
 
-def draw_features(chances: Array, max_features: float, rng) -> Rows | None:
-    """Numbers of the features that a member's neighbourhoods use; None for all.
+def draw_features(chances: Array, allowed: Rows | None, max_features: float, rng) -> Rows | None:
+    """Numbers of the features that a member's neighbourhoods use, None for all.
 
-    Features without a chance are never drawn.
+    They are drawn from those allowed, where not all are.
     """
-    possible = np.flatnonzero(chances)
+    possible = np.arange(len(chances)) if allowed is None else allowed
     n_drawn = max(1, round(max_features * len(possible)))
     if n_drawn >= len(possible):
-        return None if len(possible) == len(chances) else possible
-    drawn = rng.choice(possible, n_drawn, replace=False, p=chances[possible])
-    return np.sort(drawn)
+        return allowed
+    share = chances[possible] / chances[possible].sum()
+    return np.sort(rng.choice(possible, n_drawn, replace=False, p=share))
 
 
 class OutOfFold:

@@ -69,8 +69,10 @@ class Search:
         self._numbers = {"": 0, STOPPED: 1}
         self._reasons = np.full(shape, self._numbers[STOPPED], dtype=np.int32)
         self.best = -np.inf
+        self.interrupted = False
         self._lock = threading.Lock()
         self._deadline = np.inf
+        self._stopped = False
 
     def run(self, *, deadline: float, n_jobs: int | None, progress: Progress) -> None:
         """Score all cells, or those that the time allows; an interrupt ends it early as well."""
@@ -88,6 +90,7 @@ class Search:
         except KeyboardInterrupt:
             if not np.isfinite(self.best):
                 raise
+            self.interrupted = True
         finally:
             progress.close()
 
@@ -103,7 +106,7 @@ class Search:
                     more = islice(cells, len(done))
                     running |= {pool.submit(self._score_cell, cell) for cell in more}
             except BaseException:
-                self._deadline = -np.inf  # the threads end after the step that they are in
+                self._stopped = True  # the threads end after the step that they are in
                 raise
 
     def cells(self) -> list[dict[str, int]]:
@@ -132,9 +135,13 @@ class Search:
                 self._score_anchors(cell, value, anchors)
 
     def _in_time(self, items: Sequence) -> Iterator:
-        """The items one by one, unless the time is up: then `OutOfTime`."""
+        """The items one by one, unless the time is up: then `OutOfTime`.
+
+        The first score is always waited for, but not once the search is stopped.
+        """
         for item in items:
-            if time.monotonic() > self._deadline and np.isfinite(self.best):
+            late = time.monotonic() > self._deadline and np.isfinite(self.best)
+            if late or self._stopped:
                 raise OutOfTime
             yield item
 
