@@ -6,7 +6,6 @@ Every ``draw_*`` function takes axes and draws on them; :func:`write_figures` ma
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -148,7 +147,7 @@ def draw_moons(axes: Axes, moons) -> None:
         n_anchors=20, n_anchor_neighbors=15, n_neighbors=10, scaling=None, random_state=0
     ).fit(moons.data, moons.target)
     low, high = moons.data.min(axis=0) - 0.3, moons.data.max(axis=0) + 0.3
-    x, y = np.meshgrid(np.linspace(low[0], high[0], 300), np.linspace(low[1], high[1], 200))
+    x, y = np.meshgrid(np.linspace(low[0], high[0], 480), np.linspace(low[1], high[1], 320))
     queries = np.column_stack([x.ravel(), y.ravel()])
     probability = model.predict_proba(queries)[:, 1].reshape(x.shape)
     shades = axes.pcolormesh(x, y, probability, cmap="PuOr", vmin=0, vmax=1, alpha=0.5, lw=0)
@@ -162,7 +161,7 @@ def draw_moons(axes: Axes, moons) -> None:
     axes.plot(*model.anchor_points_.T, "X", color=BLACK, ms=8, mec="white", label="anchors")
     axes.plot([], [], color=BLACK, label="boundary")
     axes.set(title="Two moons", xlabel="x", ylabel="y", aspect="equal")
-    axes.legend(loc="upper right", fontsize="small")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, fontsize="small")
 
 
 def parameters_figure(random_state: int = 0) -> Figure:
@@ -217,27 +216,36 @@ def draw_parameters(axes: Axes, model, x, y, shares) -> None:
     """The minimiser for given shares, its anchors, and all models that fit the sample exactly."""
     anchors = model.anchor_models_[:, :, 0]
     own = shared_model(anchors, x, y, shares, model.alpha)
-    slopes = np.array([anchors[:, 0].min() - 0.8, anchors[:, 0].max() + 0.8])
+    slopes = np.array([anchors[:, 0].min() - 2.1, anchors[:, 0].max() + 2.1])
     axes.plot(slopes, (y - slopes * x[0]) / x[1], "--", color="0.5", label="models that fit $y_i$")
-    paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
-    place: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "bbox": paper}
     for label, (anchor, share, color) in enumerate(
         zip(anchors, shares, ANCHOR_COLORS, strict=True)
     ):
         if share > 0:
-            arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1 + 6 * share}
-            axes.annotate("", xy=anchor, xytext=own, arrowprops=arrow)
+            axes.plot(*zip(own, anchor, strict=True), color=color, lw=1 + 6 * share)
         axes.plot(*anchor, "o", ms=14, color=color, mec="white")
         text = f"$A_{label + 1}$" + (f", share {share:.2f}" if share > 0 else "")
-        axes.annotate(text, anchor, xytext=(0, -24), **place)
+        annotate_beyond(axes, text, own, anchor, np.ptp(anchors, axis=0))
     draw_shares(axes, own, shares)
-    axes.annotate("$W_i$", own, xytext=(0, 16), **place)
+    axes.annotate("$W_i$", own, xytext=(14, 12), textcoords="offset points")
     axes.set(xlabel="slope", xlim=tuple(slopes))
     axes.margins(y=0.15)
 
 
+def annotate_beyond(axes: Axes, text: str, start, end, extent) -> None:
+    """Write beyond the end of a line, as seen from its start."""
+    way = (end - start) / extent
+    way /= np.linalg.norm(way)
+    sides = [("right", "top"), ("center", "center"), ("left", "bottom")]
+    across, up = (sides[1 + (part > 0.3) - (part < -0.3)] for part in way)
+    axes.annotate(text, end, xytext=12 * way, textcoords="offset points", ha=across[0], va=up[1])
+
+
 def draw_shares(axes: Axes, place, shares) -> None:
     """A small pie at a place of the axes: each anchor's share."""
+    if np.count_nonzero(shares) == 1:
+        axes.plot(*place, "o", ms=22, color=ANCHOR_COLORS[np.argmax(shares)], mec="black", mew=0.5)
+        return
     ends = np.concatenate([[0.0], np.cumsum(shares)])
     for start, end, color in zip(ends[:-1], ends[1:], ANCHOR_COLORS, strict=True):
         if end > start:
