@@ -4,7 +4,8 @@ Splits are those of the paper: `train_test_split(test_size=0.1, random_state=see
 Every choice is made by cross-validation on the training part. A run is a row of
 benchmarks/accuracy.csv as soon as it is done, so that the command goes on where it was stopped;
 it goes split by split, so that a stopped one has the same splits for all models. FALL in the
-paper's space and KNN are those of `locallinear reproduce table1` (results/runs.csv).
+paper's space and KNN are those of `locallinear reproduce table1` (results/runs.csv). Times are
+medians of runs that shared two cores with others: they give the order of magnitude.
 
 These sets flatter our defaults: the default grid is the best of about ten, and the learned metric
 of about twenty variants, by errors on three or four of these sets, partly on the first of these
