@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn import kernel_ridge
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.utils import Bunch
+from threadpoolctl import threadpool_info
 
 from locallinear._grids import PAPER
 from locallinear._search import STOPPED
@@ -195,6 +197,21 @@ def test_configuration_that_cannot_be_solved_scores_infinity(small):
     # Equal rows and no penalty to speak of: the kernel matrix is singular.
     params = {"kernel": "poly", "alpha": 1e-300, "degree": 1, "coef0": 1.0}
     assert score(MODELS["kernel_ridge"], params, X, y, folds_of(X)) == float("inf")
+
+
+def test_kernel_ridge_solves_on_one_thread(monkeypatch):
+    # Two crash on Superconductivity, with all of the process.
+    seen = []
+    solve = kernel_ridge._solve_cholesky_kernel
+
+    def watched(*arguments):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return solve(*arguments)
+
+    monkeypatch.setattr(kernel_ridge, "_solve_cholesky_kernel", watched)
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    MODELS["kernel_ridge"].make({"kernel": "rbf"}, X).fit(X, X[:, 0])
+    assert set(seen) == {1}
 
 
 def test_models_are_made_with_the_parameters_given():

@@ -13,6 +13,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
+from .._threads import one_blas_thread
 from .tuning import Search, search_fall, search_grid, search_neighbors
 
 PENALTIES = [10.0**exponent for exponent in range(-3, 4)]
@@ -66,6 +67,19 @@ def make_network_lasso(params, X):
     from .. import NetworkLassoRegressor
 
     return NetworkLassoRegressor(**params, n_neighbors=5)
+
+
+class OneThreadKernelRidge(KernelRidge):
+    """Kernel ridge that solves on one thread.
+
+    With two, the solver of scipy 1.17's OpenBLAS crashes on the 19,136 samples of
+    Superconductivity, and takes the whole process with it.
+    """
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit as KernelRidge does."""
+        with one_blas_thread():
+            return super().fit(X, y, sample_weight)
 
 
 def make_lasso(params, X):
@@ -123,7 +137,7 @@ MODELS = {
         Model(
             name="kernel_ridge",
             title="KRR",
-            make=lambda params, X: KernelRidge(**params),
+            make=lambda params, X: OneThreadKernelRidge(**params),
             spaces=(
                 {"kernel": ["rbf"], "alpha": PENALTIES, "gamma": PENALTIES},
                 {
