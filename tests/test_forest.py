@@ -1,7 +1,8 @@
-"""Forest neighbourhoods: who shares leaves, what that does not depend on, and where it is kept."""
+"""Neighbourhoods of trees: who shares leaves, what that depends on, and where it is kept."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,24 +12,27 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 
 import locallinear
 from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
-from locallinear._forest import LeafNeighbors, grow_forest
+from locallinear._forest import LeafNeighbors
 from locallinear._nearness import nearness_from_arrays
+from locallinear._trees import GROWERS
 from test_metric import needle
 
 FEW = np.arange(4)
 
 
-def forest(**parameters):
-    return FALLRegressor(neighborhood="forest", random_state=0, **parameters)
+@pytest.fixture(params=GROWERS)
+def forest(request):
+    """Makes a model whose neighbourhoods are made of trees, for each way to grow them."""
+    return partial(FALLRegressor, neighborhood=request.param, random_state=0)
 
 
-@pytest.fixture(scope="module")
-def grown():
-    """Samples with ties in every feature, their targets, and the trees on them."""
+@pytest.fixture(scope="module", params=GROWERS.values())
+def grown(request):
+    """Samples with ties in every feature, their targets, the trees on them, and their grower."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(150, 4)).astype(float)
     Y = np.column_stack([X[:, 0] * X[:, 1], X[:, 2]]) + 0.1 * rng.normal(size=(150, 2))
-    return X, Y, grow_forest(X, Y, None, FEW, 0)
+    return X, Y, request.param(X, Y, None, FEW, 0, None), request.param
 
 
 def walk(trees, t, x):
@@ -44,14 +48,14 @@ def walk(trees, t, x):
 
 
 def test_leaves_are_those_of_a_walk_down_each_tree(grown):
-    X, _, trees = grown
+    X, _, trees, _ = grown
     expected = [[walk(trees, t, x) for x in X[:20]] for t in range(len(trees.roots))]
     assert_array_equal(trees.leaves(X[:20]), expected)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
-    X, _, trees = grown
+    X, _, trees, _ = grown
     searchable = np.arange(len(X)) % 7 > 0
     queries = np.random.default_rng(1).uniform(0, 6, size=(80, 4))
     distances, rows = LeafNeighbors(trees, X, searchable, n_jobs).query(queries, 5)
@@ -69,7 +73,7 @@ def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
 
 def test_a_search_scores_it_as_a_loop_does(make_problem):
     X, y, _ = make_problem(n=90)
-    grid = {"neighborhood": ["euclidean", "forest"], "n_neighbors": [3, 6], "alpha": [0.1, 1.0]}
+    grid = {"neighborhood": ["euclidean", *GROWERS], "n_neighbors": [3, 6], "alpha": [0.1, 1.0]}
     grid["neighborhood_features"] = [None, [0, 2]]
     found = FALLRegressorCV(grid, random_state=0).fit(X, y)
     loop = GridSearchCV(FALLRegressor(random_state=0), grid, cv=3).fit(X, y)
@@ -79,7 +83,7 @@ def test_a_search_scores_it_as_a_loop_does(make_problem):
 # What it finds ---------------------------------------------------------------------------------
 
 
-def test_error_halves_at_least_when_most_features_are_noise():
+def test_error_halves_at_least_when_most_features_are_noise(forest):
     X_train, X_test, y_train, y_test = train_test_split(*needle(), random_state=0)
 
     def error(model):
@@ -93,13 +97,13 @@ def test_error_halves_at_least_when_most_features_are_noise():
 
 def test_some_features_decide_who_is_near_and_all_make_the_models(make_problem):
     X, y, Q = make_problem(d=4)
-    for neighborhood in ("euclidean", "learned", "forest"):
+    for neighborhood in ("euclidean", "learned", *GROWERS):
         model = FALLRegressor(
             neighborhood=neighborhood, neighborhood_features=[0, 2], random_state=0
         ).fit(X, y)
         moved = Q + np.array([0, 5, 0, -5])
         told, there = model.explain(Q), model.explain(moved)
-        if neighborhood != "forest":  # where equally many leaves are shared, all features count
+        if neighborhood not in GROWERS:  # where equally many leaves are shared, all features count
             assert_array_equal(told.neighbors, there.neighbors)
         assert_allclose(told.neighbor_weights, there.neighbor_weights, rtol=1e-9)
         assert (told.coef[:, 1] != 0).all()
@@ -108,7 +112,7 @@ def test_some_features_decide_who_is_near_and_all_make_the_models(make_problem):
 # What it does not depend on --------------------------------------------------------------------
 
 
-def test_order_and_repetition_of_the_samples_do_not_matter(make_problem):
+def test_order_and_repetition_of_the_samples_do_not_matter(make_problem, forest):
     X, y, Q = make_problem()
     weights = np.random.default_rng(0).integers(0, 3, size=len(X))
     order = np.random.default_rng(1).permutation(len(X))
@@ -119,22 +123,23 @@ def test_order_and_repetition_of_the_samples_do_not_matter(make_problem):
     assert_allclose(repeated, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("grow", GROWERS.values())
 @pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_ties_do_not_let_the_order_choose(load):
+def test_ties_do_not_let_the_order_choose(load, grow):
     X, y = load(return_X_y=True)
     Y = (y[:, None] == np.unique(y)).astype(float)
     rng = np.random.default_rng(0)
     order, weights = rng.permutation(len(X)), rng.integers(1, 4, size=len(X))
     features = np.arange(X.shape[1])
-    expected = grow_forest(X, Y, None, features, 0).leaves(X)
-    shuffled = grow_forest(X[order], Y[order], None, features, 0).leaves(X)
+    expected = grow(X, Y, None, features, 0, None).leaves(X)
+    shuffled = grow(X[order], Y[order], None, features, 0, None).leaves(X)
     assert_array_equal(shuffled, expected)
-    weighted = grow_forest(X, Y, weights.astype(float), features, 0).leaves(X)
+    weighted = grow(X, Y, weights.astype(float), features, 0, None).leaves(X)
     repeated = np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0)
-    assert_array_equal(grow_forest(*repeated, None, features, 0).leaves(X), weighted)
+    assert_array_equal(grow(*repeated, None, features, 0, None).leaves(X), weighted)
 
 
-@pytest.mark.parametrize("neighborhood", ["learned", "forest"])
+@pytest.mark.parametrize("neighborhood", ["learned", *GROWERS])
 def test_samples_without_weight_may_hold_anything(make_problem, neighborhood):
     X, y, Q = make_problem()
     model = FALLRegressor(neighborhood=neighborhood, random_state=0)
@@ -145,12 +150,12 @@ def test_samples_without_weight_may_hold_anything(make_problem, neighborhood):
 
 
 def test_units_and_monotone_maps_of_features_do_not_change_the_trees(grown):
-    X, Y, trees = grown
-    changed = grow_forest(np.exp(X) * 1000, Y, None, FEW, 0)
+    X, Y, trees, grow = grown
+    changed = grow(np.exp(X) * 1000, Y, None, FEW, 0, None)
     assert_array_equal(changed.leaves(np.exp(X) * 1000), trees.leaves(X))
 
 
-def test_n_jobs_does_not_matter(make_problem):
+def test_n_jobs_does_not_matter(make_problem, forest):
     X, y, Q = make_problem()
     assert_array_equal(forest(n_jobs=2).fit(X, y).predict(Q), forest().fit(X, y).predict(Q))
 
@@ -158,7 +163,7 @@ def test_n_jobs_does_not_matter(make_problem):
 # What holds for every neighbourhood ------------------------------------------------------------
 
 
-def test_contributions_add_up_and_samples_get_their_own_models(make_problem):
+def test_contributions_add_up_and_samples_get_their_own_models(make_problem, forest):
     X, y, Q = make_problem(m=2)
     model = forest(alpha=1e-9, n_neighbors=3).fit(X, y)
     told = model.explain(Q)
@@ -166,7 +171,7 @@ def test_contributions_add_up_and_samples_get_their_own_models(make_problem):
     assert_allclose(model.predict(X), y, atol=1e-6)  # no two samples share all leaves here
 
 
-def test_samples_that_come_and_go_leave_no_trace(make_problem):
+def test_samples_that_come_and_go_leave_no_trace(make_problem, forest):
     X, y, Q = make_problem()
     model = forest().fit(X, y)
     expected = model.predict(Q)
@@ -176,7 +181,7 @@ def test_samples_that_come_and_go_leave_no_trace(make_problem):
     assert_allclose(model.predict(Q), expected, rtol=1e-12)
 
 
-def test_leaves_follow_samples_that_move_in_memory(make_problem):
+def test_leaves_follow_samples_that_move_in_memory(make_problem, forest):
     X, y, Q = make_problem(n=100)
     more, theirs, _ = make_problem(n=30, seed=1)
     model = forest().fit(X, y)
@@ -189,7 +194,7 @@ def test_leaves_follow_samples_that_move_in_memory(make_problem):
     assert_allclose(model.predict(Q), step_by_step.predict(Q), rtol=1e-12)
 
 
-def test_threads_that_ask_at_once_all_get_the_answer(make_problem):
+def test_threads_that_ask_at_once_all_get_the_answer(make_problem, forest):
     X, y, Q = make_problem(n=400)
     model = forest().fit(X, y).partial_fit(Q, np.zeros(len(Q)))
     expected = pickle.loads(pickle.dumps(model)).predict(Q)
@@ -199,7 +204,7 @@ def test_threads_that_ask_at_once_all_get_the_answer(make_problem):
     assert_array_equal(model.predict(Q), expected)
 
 
-def test_the_given_target_decides_where_new_samples_belong(make_problem):
+def test_the_given_target_decides_where_new_samples_belong(make_problem, forest):
     X, y, _ = make_problem()
     model = forest(assignment_neighbors=3).fit(X, y)
     high, low = (model.assign(X + 1e-9, y + shift) for shift in (1000, -1000))
@@ -207,10 +212,11 @@ def test_the_given_target_decides_where_new_samples_belong(make_problem):
     assert_array_equal(model.assign(X, y), model.labels_)
 
 
-def test_files_and_pickles_keep_the_trees(make_problem, path):
+@pytest.mark.parametrize("neighborhood", GROWERS)
+def test_files_and_pickles_keep_the_trees(make_problem, path, neighborhood):
     X, y, Q = make_problem()
     labels = np.where(y > 0, "up", "down")
-    model = FALLClassifier(neighborhood="forest", random_state=0).fit(X, labels)
+    model = FALLClassifier(neighborhood=neighborhood, random_state=0).fit(X, labels)
     model.save(path)
     for copy in (locallinear.load(path), pickle.loads(pickle.dumps(model))):
         assert_array_equal(copy.predict_proba(Q), model.predict_proba(Q))

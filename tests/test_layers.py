@@ -23,6 +23,7 @@ STOREYS = [
     {"_anchors"},
     {"_metric"},
     {"_forest"},
+    {"_trees"},
     {"_nearness"},
     {"_fall", "_folds", "_scores"},
     {"_estimators", "_network_lasso", "_search", "_tabular"},

@@ -9,9 +9,9 @@ from sklearn import get_config
 CACHE_BYTES = 4 * 2**20
 
 
-def row_chunks(n_rows: int, row_bytes: int) -> Iterator[slice]:
-    """Cut n_rows into slices whose temporary arrays, row_bytes a row, stay small."""
+def row_chunks(n_rows: int, row_bytes: int, first: int = 0) -> Iterator[slice]:
+    """Cut the rows from first on into slices whose temporary arrays, row_bytes a row, are small."""
     budget = min(CACHE_BYTES, int(get_config()["working_memory"] * 2**20))
     step = max(1, budget // max(row_bytes, 1))
-    for start in range(0, n_rows, step):
+    for start in range(first, n_rows, step):
         yield slice(start, min(start + step, n_rows))

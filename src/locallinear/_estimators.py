@@ -59,11 +59,11 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Feature space of distances and models: mean 0 and variance 1 a feature, each feature's
         distribution made uniform (and continued linearly outside the data), or the raw features,
         which is the paper's algorithm.
-    neighborhood : {"euclidean", "learned", "forest"}, default="euclidean"
+    neighborhood : {"euclidean", "learned", "forest", "boosted"}, default="euclidean"
         How near is measured in that space: with all features alike, with each weighted by how
-        much the target moves with it, or by how many leaves two samples share in small trees
-        boosted on the target (a search of all samples a query, which suits up to some ten
-        thousand).
+        much the target moves with it, or by how many leaves two samples share in trees grown on
+        the target: in a forest of extremely randomised ones, or in small boosted ones. Trees look
+        at all samples for a query, which suits up to some hundred thousand.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
@@ -87,7 +87,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Each sample's anchor.
     feature_weights_ : array (d,)
         How much each feature decides who is near; they sum to one. With neighborhood "learned"
-        what it counts for in distances, in standard deviations; with "forest" the part of the
+        what it counts for in distances, in standard deviations; with trees the part of the
         target's variation that its splits took away.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names

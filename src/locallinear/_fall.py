@@ -298,18 +298,21 @@ class FALL(BaseEstimator):
         Z, samples = self._samples["Z"], self._samples
         n_near = min(self.assignment_neighbors, samples.n_searchable)
         k, d, m = len(self._models), Z.shape[1], Y.shape[1]
-        for chunk in row_chunks(len(Y), n_near * (k * (m + 1) + d) * 8):
-            here, y = slice(first + chunk.start, first + chunk.stop), Y[chunk]
-            residuals = local_models.anchor_residuals(Z[here], y, self._models)
-            if n_near == 1:
-                errors = local_models.squared_errors(residuals)
-            else:
-                near = self._neighbors.query(self._located[here], n_near)[1]
-                targets = self._targets(near, first, Y)
-                errors = self._near_errors(near, targets, self.assignment_neighbors)
-            labels = local_models.best_anchors(errors, y)
-            samples["labels"][here] = labels
-            samples["residuals"][here] = local_models.own_residuals(residuals, labels)
+        for block in row_chunks(len(Y), n_near * 16):  # neighbours are searched for many at once
+            if n_near > 1:
+                near = self._neighbors.query(self._located[first:][block], n_near)[1]
+            for chunk in row_chunks(block.stop, n_near * (k * (m + 1) + d) * 8, block.start):
+                here, y = slice(first + chunk.start, first + chunk.stop), Y[chunk]
+                residuals = local_models.anchor_residuals(Z[here], y, self._models)
+                if n_near == 1:
+                    errors = local_models.squared_errors(residuals)
+                else:
+                    mine = near[chunk.start - block.start : chunk.stop - block.start]
+                    targets = self._targets(mine, first, Y)
+                    errors = self._near_errors(mine, targets, self.assignment_neighbors)
+                labels = local_models.best_anchors(errors, y)
+                samples["labels"][here] = labels
+                samples["residuals"][here] = local_models.own_residuals(residuals, labels)
 
     def _near_errors(self, near: Rows, Y: Array, total: int) -> Array:
         """Squared errors of all anchors, summed over the samples near each of c, (c, k).

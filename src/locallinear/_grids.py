@@ -30,7 +30,7 @@ DEFAULT: dict[str, list] = {
     "n_neighbors": [3, 5, 8, 12, 20],
     "assignment_neighbors": [5, 15],
     "scaling": ["standard", "quantile"],
-    "neighborhood": ["euclidean", "learned", "forest"],
+    "neighborhood": ["euclidean", "learned", "forest", "boosted"],
 }
 
 GRIDS = {"paper": PAPER, "default": DEFAULT}

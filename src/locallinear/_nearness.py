@@ -1,4 +1,4 @@
-"""How near is measured: what the neighbourhoods "euclidean", "learned" and "forest" are.
+"""How near is measured: what the neighbourhoods "euclidean", "learned", "forest" and "boosted" are.
 
 A nearness says where inputs are for the search (`points`), makes the structure that searches them
 (`index`), and how much each feature decides (`importance`). It is fitted once; samples that come
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._forest import Forest, LeafNeighbors, grow_forest
+from ._forest import Forest, LeafNeighbors
 from ._metric import learn_metric
 from ._neighborhoods import Neighbors
+from ._trees import GROWERS
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -77,8 +78,8 @@ def fit_nearness(
     """The nearness of that name for samples Z (n, d) with targets Y (n, m)."""
     d = Z.shape[1]
     used = np.arange(d) if features is None else features
-    if neighborhood == "forest":
-        return grow_forest(Z, Y, weights, used, random_state)
+    if neighborhood in GROWERS:
+        return GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
     if neighborhood == "euclidean":
         part = None if features is None else np.bincount(features, minlength=d) / len(features)
         return Distance(features, importance=part)

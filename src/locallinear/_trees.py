@@ -1,0 +1,177 @@
+"""How trees that say who is alike are grown.
+
+Trees see distinct samples in lexicographic order, with their weights and mean targets: they do not
+depend on the order of the samples, nor on whether one is repeated or weighs more. Of the features
+they see the order of values alone, so that units and monotone maps do not matter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ._anchors import distinct_rows
+from ._forest import Forest
+from ._metric import standardised
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# Leaves that two points share are counted in a byte.
+N_TREES = 125
+# Each tree sees this share of the samples.
+SHARE = 0.7
+# Targets, in standard deviations, are rounded to this: splits that are equally good up to the
+# rounding of a sum must be so to the last digit, or the order of samples would choose.
+DECIMALS = 9
+
+# A random forest is grown until its leaves are pure; their numbers have two bytes.
+RANDOM_FEATURES, RANDOM_ROWS = 1 / 3, 50_000
+
+# Boosted trees are small, with a leaf for every so many samples within bounds.
+LEARNING_RATE = 0.1
+BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 0.5, 5000, 3
+ROWS_A_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
+
+
+def grow_random(
+    Z: Array, Y: Array, weights: Array | None, features: Rows, random_state, n_jobs: int | None
+) -> Forest:
+    """Extremely randomised trees: the best of a few features, each split at a random place.
+
+    Parameters
+    ----------
+    Z, Y : inputs (n, d), of which the trees see some features, and targets (n, m)
+    weights : (n,) or None
+    """
+    from sklearn.tree import ExtraTreeRegressor  # takes long to import
+
+    samples = Seen.of(Z, Y, weights, features)
+    rng = check_random_state(random_state)
+
+    def grow(seen: Rows, seed: int):
+        tree = ExtraTreeRegressor(max_features=RANDOM_FEATURES, random_state=seed)
+        tree.fit(samples.ranks[seen], samples.targets[seen], sample_weight=samples.mass[seen])
+        return tree.tree_
+
+    drawn = [samples.draw(rng, RANDOM_ROWS) for _ in range(N_TREES)]
+    trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in drawn)
+    return _as_arrays(trees, samples.values, features, Z.shape[1])
+
+
+def grow_boosted(
+    Z: Array, Y: Array, weights: Array | None, features: Rows, random_state, n_jobs: int | None
+) -> Forest:
+    """Small trees, each on what the last ones left over; parameters as for `grow_random`."""
+    from sklearn.tree import DecisionTreeRegressor  # takes long to import
+
+    samples = Seen.of(Z, Y, weights, features)
+    rng = check_random_state(random_state)
+    left_over = samples.targets
+    trees = []
+    for _ in range(N_TREES):
+        seen, seed = samples.draw(rng, BOOSTED_ROWS)
+        tree = DecisionTreeRegressor(
+            max_leaf_nodes=int(np.clip(len(seen) // ROWS_A_LEAF, MIN_LEAVES, MAX_LEAVES)),
+            min_samples_leaf=MIN_LEAF,
+            max_features=BOOSTED_FEATURES,
+            random_state=seed,
+        )
+        tree.fit(samples.ranks[seen], left_over[seen], sample_weight=samples.mass[seen])
+        step = LEARNING_RATE * tree.predict(samples.ranks)
+        left_over = left_over - step.reshape(left_over.shape)
+        trees.append(tree.tree_)
+    return _as_arrays(trees, samples.values, features, Z.shape[1])
+
+
+# How trees are grown for each neighbourhood that is made of them.
+GROWERS: dict[str, Callable[..., Forest]] = {"forest": grow_random, "boosted": grow_boosted}
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What trees see of the samples.
+
+    `ranks` (n, d') are the places of the features' values among their distinct `values`, `mass`
+    (n,) the weights, and `targets` (n, m) the means of a distinct point's, in deviations.
+    """
+
+    ranks: NDArray[np.float32]
+    values: list[Array]
+    mass: Array
+    targets: Array
+
+    @classmethod
+    def of(cls, Z: Array, Y: Array, weights: Array | None, features: Rows) -> "Seen":
+        rows, mass, targets = _distinct_samples(Z, Y, weights)
+        ranks, values = _ranks(Z[rows][:, features])
+        return cls(ranks, values, mass, targets)
+
+    def draw(self, rng, most: int) -> tuple[Rows, int]:
+        """The samples of a tree, and its seed."""
+        n = len(self.mass)
+        n_rows = max(min(n, 2), min(int(SHARE * n), most))
+        return rng.choice(n, n_rows, replace=False), rng.randint(np.iinfo(np.int32).max)
+
+
+def _distinct_samples(Z: Array, Y: Array, weights: Array | None) -> tuple[Rows, Array, Array]:
+    """A row of each distinct point, its weight, and the mean of its targets in deviations."""
+    rows, mass = distinct_rows(Z, weights)
+    v = np.ones(len(Z)) if weights is None else weights
+    Y = standardised(Y, v)[0]
+    if len(rows) == len(Z):
+        return rows, mass, Y[rows].round(DECIMALS)
+    _, first, group = np.unique(Z, axis=0, return_index=True, return_inverse=True)
+    sums = np.zeros((len(first), Y.shape[1]))
+    # In the order of values, so that sums do not depend on the order of the samples.
+    order = np.lexsort((*Y.T, group.ravel()))
+    np.add.at(sums, group.ravel()[order], (Y * v[:, None])[order])
+    return rows, mass, (sums[group.ravel()[rows]] / mass[:, None]).round(DECIMALS)
+
+
+def _ranks(X: Array) -> tuple[NDArray[np.float32], list[Array]]:
+    """Each feature's values as places among its distinct ones, and these."""
+    ranks = np.empty(X.shape, dtype=np.float32)
+    values = []
+    for f, column in enumerate(X.T):
+        distinct, ranks[:, f] = np.unique(column, return_inverse=True)
+        values.append(distinct)
+    return ranks, values
+
+
+def _as_arrays(trees: list, values: list[Array], features: Rows, d: int) -> Forest:
+    """scikit-learn's trees on ranks as one forest on the inputs themselves."""
+    sizes = np.array([tree.node_count for tree in trees])
+    roots = np.cumsum(sizes) - sizes
+    leaf = np.concatenate([tree.children_left < 0 for tree in trees])
+    column = np.where(leaf, 0, np.concatenate([tree.feature for tree in trees]))
+    rank = np.where(leaf, 0, np.concatenate([tree.threshold for tree in trees])).astype(np.intp)
+    left, right = (
+        np.concatenate(
+            [root + getattr(tree, side) for root, tree in zip(roots, trees, strict=True)]
+        )
+        for side in ("children_left", "children_right")
+    )
+    numbers = np.concatenate([np.cumsum(tree.children_left < 0) - 1 for tree in trees])
+    # A split lies in the middle of the two values around it, which every feature that splits has.
+    first = np.cumsum([0, *map(len, values)])[column]
+    ordered = np.concatenate([*values, [0.0]])
+    below, above = ordered[first + rank], ordered[first + rank + 1]
+    middle = below / 2 + above / 2
+    threshold = np.where(middle < above, middle, below)
+    importance = np.zeros(d)
+    for tree in trees:
+        importance[features] += tree.compute_feature_importances(normalize=False)
+    if not importance.any():
+        importance[features] = 1.0
+    return Forest(
+        roots=roots,
+        feature=np.where(leaf, -1, features[column]),
+        threshold=np.where(leaf, 0.0, threshold),
+        left=np.where(leaf, numbers, left),
+        right=np.where(leaf, 0, right),
+        importance=importance / importance.sum(),
+    )
