@@ -86,6 +86,21 @@ def test_extreme_magnitudes_are_ordered(structure, scale):
     assert_nearest(alone(structure, points, None), X, 5)
 
 
+@pytest.mark.parametrize(
+    ("apart", "precision"), [(0.0, np.float32), (1e4, np.float64), (1e9, np.float64)]
+)
+def test_a_scan_looks_closer_where_single_precision_does_not_tell(apart, precision):
+    """Two clouds of close points: the farther apart, the less of a number is left for the close."""
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(6000, 3)), rng.normal(size=(300, 3))
+    points[::2] += apart
+    X[::2] += apart
+    neighbors = alone(Scan, points, None)
+    assert_nearest(neighbors, X, 5)
+    assert neighbors._parts[0]._precision is precision
+    assert_nearest(neighbors, X, 5)
+
+
 @given(
     point_sets(),
     st.lists(st.tuples(st.integers(0, 400), st.floats(0, 0.3)), min_size=1, max_size=6),

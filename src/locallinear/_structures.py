@@ -6,6 +6,7 @@ orders them by distance and row gets the same answer from either.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -29,6 +30,10 @@ SCAN_POINTS = 4096
 SCAN_GROUP = 16
 # Points of up to this many bytes are prepared once for all queries of a call.
 SCAN_PREPARED = 32 * 2**20
+# Squares of distances within these bounds are looked at in single precision first, as long as it
+# leaves at most this many candidates for a neighbour.
+SINGLE = 1e-12, 1e30
+SINGLE_HITS = 4
 # Products of fewer multiplications than this are over before a second thread has begun.
 WORTH_THREADS = 2**23
 
@@ -84,7 +89,9 @@ class Scan:
         # Squared distances come from inner products, whose rounding grows with the distance from
         # the origin: so the origin moves into the middle of the points.
         self.centre = self.points.mean(axis=0) if len(self.rows) else np.zeros(points.shape[1])
-        self._blocks: tuple[int, _Blocks] | None = None  # for the last number of neighbours
+        # Single precision takes half the time, where it tells the nearest from the others.
+        self._precision: type = np.float32
+        self._kept: dict[tuple[int, type], _Blocks] = {}
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None, n_jobs) -> Rows:
         """Rows (q, c) that hold the nearest of this part; -1 where there is none."""
@@ -93,13 +100,19 @@ class Scan:
             points, rows = points[searchable[rows]], rows[searchable[rows]]
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
-        blocks = self._prepared(points, n_neighbors)
         workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
         starts = range(0, len(X), _batch_size(len(X), points.size, workers))
+        blocks = cache(partial(self._blocks, points, n_neighbors))
+        blocks(self._precision)  # before the threads, which share them
 
         def scan(start: int) -> Rows:
-            batch = X[start : start + starts.step] - self.centre
-            found = _scan(batch, n_neighbors, blocks)
+            batch = X[start : start + starts.step]
+            try:
+                found = _scan(batch - self.centre, n_neighbors, blocks(self._precision))
+            except TooCoarseError:
+                self._precision = np.float64
+                found = _scan(batch - self.centre, n_neighbors, blocks(np.float64))
+            found = _nearest_candidates(found, batch, points, max(MAX_CANDIDATES, 2 * n_neighbors))
             return np.where(found >= 0, rows[found], -1)
 
         # One thread a batch of queries beats the matrix product's own threads, and a small
@@ -116,14 +129,19 @@ class Scan:
             out[start : start + len(f), : f.shape[1]] = f
         return out
 
-    def _prepared(self, points: Array, n_neighbors: int) -> "_Blocks":
-        """The points as blocks: kept, where they are all and no memory to speak of."""
-        if points is not self.points or points.nbytes > SCAN_PREPARED:
-            return _Blocks(points, self.centre, n_neighbors)
-        kept = self._blocks
-        if kept is None or kept[0] != n_neighbors:
-            kept = self._blocks = n_neighbors, _Blocks(points, self.centre, n_neighbors)
-        return kept[1]
+    def _blocks(self, points: Array, n_neighbors: int, precision: type) -> "_Blocks":
+        """The points as blocks: the last ones kept, where they are all and not too large."""
+        asked = n_neighbors, precision
+        blocks = self._kept.get(asked) if points is self.points else None
+        if blocks is None:
+            blocks = _Blocks(points, self.centre, *asked)
+            if points is self.points and points.nbytes <= SCAN_PREPARED:
+                self._kept = {asked: blocks}
+        return blocks
+
+
+class TooCoarseError(Exception):
+    """Single precision does not tell the nearest from many others."""
 
 
 class _Blocks:
@@ -133,9 +151,10 @@ class _Blocks:
     nearest to be in different ones, mostly.
     """
 
-    def __init__(self, points: Array, centre: Array, n_neighbors: int):
+    def __init__(self, points: Array, centre: Array, n_neighbors: int, precision: type):
         self.points = points
         self.centre = centre
+        self.precision = precision
         self.group = max(1, min(SCAN_GROUP, min(len(points), SCAN_POINTS) // (4 * n_neighbors)))
         prepared = points.nbytes <= SCAN_PREPARED
         self._prepared = [self._block(start) for start in self._starts()] if prepared else None
@@ -149,29 +168,34 @@ class _Blocks:
     def _starts(self) -> range:
         return range(0, len(self.points), SCAN_POINTS)
 
-    def _block(self, start: int) -> Array:
+    def _block(self, start: int) -> NDArray:
         points = self.points[start : start + SCAN_POINTS]
         n, d = points.shape
-        out = np.zeros((-(-n // self.group) * self.group, d + 1))
-        centred = np.subtract(points, self.centre, out=out[:n, :-1])
-        out[:n, -1] = np.einsum("nd,nd->n", centred, centred)
+        out = np.zeros((-(-n // self.group) * self.group, d + 1), self.precision)
+        centred = points - self.centre
+        with np.errstate(over="ignore"):  # too large for this precision: it will not be used
+            out[:n, :-1] = centred
+            out[:n, -1] = np.einsum("nd,nd->n", centred, centred)
         # Not infinite: some matrix products multiply even that by the zeros of their padding.
-        out[n:, -1] = np.finfo(float).max / 4
+        out[n:, -1] = np.finfo(self.precision).max / 4
         return out
 
 
 def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
-    """Candidates for a batch of centred queries: all within a bound that falls as points pass.
+    """All candidates for a batch of centred queries: within a bound that falls as points pass.
 
     The K-th smallest of the smallest of groups bounds the K-th smallest of all from above, so
     that only the groups whose smallest is within it have to be looked at.
     """
     q, d = X.shape
-    query = np.column_stack([-2.0 * X, np.ones(q)])
+    single = blocks.precision is np.float32
     # Rounding of a product of length d + 1, twice: of the bound and of what is held to it.
-    largest = blocks.largest_norm + np.einsum("qd,qd->q", X, X)
-    slack = (4 * (d + 2) * np.finfo(float).eps) * largest
-    smallest = np.empty((q, 0))
+    largest = float(blocks.largest_norm) + np.einsum("qd,qd->q", X, X)
+    if single and not (SINGLE[0] < largest.min() and largest.max() < SINGLE[1]):
+        raise TooCoarseError
+    slack = ((4 * (d + 2) * np.finfo(blocks.precision).eps) * largest).astype(blocks.precision)
+    query: NDArray = np.column_stack([-2.0 * X, np.ones(q)]).astype(blocks.precision)
+    smallest: NDArray = np.empty((q, 0), blocks.precision)
     hits, columns, values = [], [], []
     for start, block in blocks:
         # The product's own padding may meet the infinities of ours: no result depends on that.
@@ -187,6 +211,8 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
         hit, group = np.nonzero(minima <= bound[:, None])
         members = squares[hit, :, group]
         which, place = np.nonzero(members <= bound[hit, None])
+        if single and len(which) > q * SINGLE_HITS * n_neighbors:
+            raise TooCoarseError
         hits.append(hit[which])
         columns.append(start + place * squares.shape[2] + group[which])
         values.append(members[which, place])
@@ -194,8 +220,23 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
         np.concatenate(hits), np.concatenate(columns), np.concatenate(values), q
     )
     table[square > (square[:, n_neighbors - 1] + slack)[:, None]] = -1
-    used = np.count_nonzero(table >= 0, axis=1).max()
-    return table[:, : min(used, max(MAX_CANDIDATES, 2 * n_neighbors))]
+    found = np.count_nonzero(table >= 0, axis=1)
+    if single and found.mean() > SINGLE_HITS * n_neighbors:
+        raise TooCoarseError
+    return table[:, : found.max()]
+
+
+def _nearest_candidates(found: Rows, X: Array, points: Array, most: int) -> Rows:
+    """No more than so many candidates a query: of more, those nearest by differences.
+
+    Inner products do not tell points apart that are much nearer to each other than to the centre.
+    """
+    out = found[:, :most].copy()
+    for i in np.flatnonzero((found[:, most:] >= 0).any(axis=1)):
+        rows = np.sort(found[i][found[i] >= 0])
+        squares = ((points[rows] - X[i]) ** 2).sum(axis=1)
+        out[i] = rows[np.argsort(squares, kind="stable")[:most]]
+    return out
 
 
 def _batch_size(n_queries: int, points_size: int, n_threads: int) -> int:

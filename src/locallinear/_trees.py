@@ -20,20 +20,20 @@ from ._metric import standardised
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Leaves that two points share are counted in a byte.
-N_TREES = 125
 # Each tree sees this share of the samples.
 SHARE = 0.7
 # Targets, in standard deviations, are rounded to this: splits that are equally good up to the
 # rounding of a sum must be so to the last digit, or the order of samples would choose.
 DECIMALS = 9
 
-# A random forest is grown until its leaves are pure; their numbers have two bytes.
-RANDOM_FEATURES, RANDOM_ROWS = 1 / 3, 50_000
+# A random forest is grown until its leaves are pure. Leaves that two points share are counted in a
+# byte, and numbered in two.
+RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 100, 1 / 3, 50_000
 
-# Boosted trees are small, with a leaf for every so many samples within bounds.
-LEARNING_RATE = 0.1
-BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 0.5, 5000, 3
+# Boosted trees are small, with a leaf for every so many samples within bounds; a split looks at
+# half of the features, and at no more than so many.
+BOOSTED_TREES, LEARNING_RATE = 125, 0.1
+BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 16, 5000, 3
 ROWS_A_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
 
 
@@ -57,7 +57,7 @@ def grow_random(
         tree.fit(samples.ranks[seen], samples.targets[seen], sample_weight=samples.mass[seen])
         return tree.tree_
 
-    drawn = [samples.draw(rng, RANDOM_ROWS) for _ in range(N_TREES)]
+    drawn = [samples.draw(rng, RANDOM_ROWS) for _ in range(RANDOM_TREES)]
     trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in drawn)
     return _as_arrays(trees, samples.values, features, Z.shape[1])
 
@@ -70,14 +70,15 @@ def grow_boosted(
 
     samples = Seen.of(Z, Y, weights, features)
     rng = check_random_state(random_state)
+    max_features = max(1, min(len(features) // 2, BOOSTED_FEATURES))
     left_over = samples.targets
     trees = []
-    for _ in range(N_TREES):
+    for _ in range(BOOSTED_TREES):
         seen, seed = samples.draw(rng, BOOSTED_ROWS)
         tree = DecisionTreeRegressor(
             max_leaf_nodes=int(np.clip(len(seen) // ROWS_A_LEAF, MIN_LEAVES, MAX_LEAVES)),
             min_samples_leaf=MIN_LEAF,
-            max_features=BOOSTED_FEATURES,
+            max_features=max_features,
             random_state=seed,
         )
         tree.fit(samples.ranks[seen], left_over[seen], sample_weight=samples.mass[seen])
