@@ -18,21 +18,26 @@ def distinct_rows(Z: Array, weights: Array | None) -> tuple[Rows, Array]:
     The order depends on the points alone, so that what is drawn from them depends neither on the
     order of the samples nor on whether one is repeated or weighs more.
     """
-    rows = np.arange(len(Z)) if weights is None else np.flatnonzero(weights > 0)
-    first = Z[rows, 0]
-    order = np.argsort(first, kind="stable")
-    rows, first = rows[order], first[order]
+    weighed = None if weights is None else np.flatnonzero(weights > 0)
+    first = Z[:, 0].copy() if weighed is None else Z[weighed, 0]
+    rows = np.argsort(first, kind="stable")
+    first = first[rows]
     # The first feature orders nearly all points of continuous data; only its ties need the rest.
     tied = np.concatenate([[False], first[1:] == first[:-1]])
+    del first  # of a million samples, arrays that are not needed any more are worth freeing
     tied |= np.concatenate([tied[1:], [False]])
+    if weighed is not None:
+        rows = weighed[rows]
     if tied.any():
         among = rows[tied]
         rows[tied] = among[np.lexsort(Z[among].T[::-1])]
-    starts = np.ones(len(rows), dtype=bool)
+    new = np.ones(len(rows), dtype=bool)
     candidates = np.flatnonzero(tied[1:]) + 1
-    starts[candidates] = (Z[rows[candidates]] != Z[rows[candidates - 1]]).any(axis=1)
+    new[candidates] = (Z[rows[candidates]] != Z[rows[candidates - 1]]).any(axis=1)
     mass = np.ones(len(rows)) if weights is None else weights[rows]
-    return rows[starts], np.add.reduceat(mass, np.flatnonzero(starts))
+    if new.all():
+        return rows, mass
+    return rows[new], np.add.reduceat(mass, np.flatnonzero(new))
 
 
 def select_points(

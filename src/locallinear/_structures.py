@@ -23,10 +23,10 @@ Mask = NDArray[np.bool_]
 MAX_CANDIDATES = 256
 # Distances that agree to this precision may be ties that the rounding has hidden.
 TIE = 1e-12
-# A scan goes over the points in blocks that fit the cache, for this many queries at once, and
-# looks for the nearest among the smallest of groups of this many points.
-SCAN_QUERIES = 128
-SCAN_POINTS = 4096
+# A scan goes over the points in blocks that fit the cache (of this many bytes a feature), for this
+# many queries at once, and looks for the nearest among the smallest of groups of this many points.
+SCAN_BYTES = 2**15
+SCAN_QUERIES = 192
 SCAN_GROUP = 16
 # Points of up to this many bytes are prepared once for all queries of a call.
 SCAN_PREPARED = 32 * 2**20
@@ -155,7 +155,8 @@ class _Blocks:
         self.points = points
         self.centre = centre
         self.precision = precision
-        self.group = max(1, min(SCAN_GROUP, min(len(points), SCAN_POINTS) // (4 * n_neighbors)))
+        self.size = SCAN_BYTES // np.dtype(precision).itemsize
+        self.group = max(1, min(SCAN_GROUP, min(len(points), self.size) // (4 * n_neighbors)))
         prepared = points.nbytes <= SCAN_PREPARED
         self._prepared = [self._block(start) for start in self._starts()] if prepared else None
         self.largest_norm = max(block[: len(points) - start, -1].max() for start, block in self)
@@ -166,10 +167,10 @@ class _Blocks:
         return ((start, self._block(start)) for start in self._starts())
 
     def _starts(self) -> range:
-        return range(0, len(self.points), SCAN_POINTS)
+        return range(0, len(self.points), self.size)
 
     def _block(self, start: int) -> NDArray:
-        points = self.points[start : start + SCAN_POINTS]
+        points = self.points[start : start + self.size]
         n, d = points.shape
         out = np.zeros((-(-n // self.group) * self.group, d + 1), self.precision)
         centred = points - self.centre
