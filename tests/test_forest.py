@@ -37,11 +37,11 @@ def grown(request):
 
 def walk(trees, t, x):
     """The leaf of a point in a tree, one step after the other."""
-    node = trees.roots[t]
-    while trees.feature[node] >= 0:
-        goes_left = x[trees.feature[node]] <= trees.threshold[node]
-        node = (trees.left if goes_left else trees.right)[node]
-    return trees.left[node]
+    place = trees.roots[t]
+    while (node := trees.nodes[place])["feature"] >= 0:
+        goes_left = x[node["feature"]] <= node["threshold"]
+        place = place + 1 if goes_left else node["right"]
+    return node["right"]
 
 
 # Oracles ---------------------------------------------------------------------------------------
@@ -224,7 +224,14 @@ def test_files_and_pickles_keep_the_trees(make_problem, path, neighborhood):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("left", 10**6), ("left", 0), ("right", -5), ("feature", 4), ("roots", -1), ("roots", 10**6)],
+    [
+        ("right", 10**6),
+        ("right", 0),
+        ("right", -5),
+        ("feature", 4),
+        ("roots", -1),
+        ("roots", 10**6),
+    ],
 )
 def test_trees_that_walks_would_not_leave_are_refused(grown, name, value):
     arrays = {key: array.copy() for key, array in grown[2].arrays().items()}

@@ -268,8 +268,10 @@ class Ensemble(BaseEstimator):
     def _predict_members(self, X) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
         check_is_fitted(self)
+        first = self.estimators_[0]
+        Z = first._space.transform(first._check_queries(X))  # all members have one feature space
         parallel = Parallel(self.n_jobs, prefer="threads")
-        return np.array(parallel(delayed(member._predict)(X) for member in self.estimators_))
+        return np.array(parallel(delayed(member._predict_at)(Z) for member in self.estimators_))
 
     def _explain(self, X, shape) -> LocalExplanation:
         """The mean of the members' explanations; `shape` cuts predictions to what users get."""

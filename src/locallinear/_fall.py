@@ -383,8 +383,10 @@ class FALL(BaseEstimator):
 
     def _predict(self, X) -> Array:
         """Algorithm 2 for many queries: (q, m)."""
-        X = self._check_queries(X)
-        Z = self._space.transform(X)
+        return self._predict_at(self._space.transform(self._check_queries(X)))
+
+    def _predict_at(self, Z: Array) -> Array:
+        """The same for queries in the feature space."""
         shares, near = self._shares(Z)
         out = np.empty((len(Z), self._models.shape[2]))
         with one_blas_thread():

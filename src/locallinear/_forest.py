@@ -22,25 +22,44 @@ MOST_TREES, MOST_LEAVES = 255, 2**16
 MIN_QUERIES = 32
 
 
+# The feature that a node splits (-1 for a leaf), the value up to which points go on to the next
+# node, and where the others go; of a leaf, its number within its tree.
+COLUMNS = {"threshold": np.float64, "feature": np.int32, "right": np.int32}
+NODE = np.dtype(list(COLUMNS.items()))
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Grown trees, as arrays over all their nodes (see `kernels.leaves`).
+    """Grown trees.
 
-    `importance` (d,) is how much of the target's variation the splits of each feature took away,
-    as parts of one.
+    `nodes` are all trees' one after the other, each node's left child right behind it; `roots` (T,)
+    are the trees' first. `importance` (d,) is how much of the target's variation the splits of each
+    feature took away, as parts of one.
     """
 
     roots: Rows
-    feature: Rows
-    threshold: Array
-    left: Rows
-    right: Rows
+    nodes: NDArray[np.void]
     importance: Array
+
+    @classmethod
+    def from_arrays(cls, roots, importance, **columns: NDArray) -> "Forest":
+        """What `arrays` described."""
+        nodes = np.zeros(len(columns["feature"]), dtype=NODE)
+        for name in COLUMNS:
+            if columns[name].dtype != COLUMNS[name] or columns[name].shape != nodes.shape:
+                raise ValueError("its arrays do not fit each other")
+            nodes[name] = columns[name]
+        return cls(roots, nodes, importance)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """What a file holds of the forest."""
+        columns = {name: np.ascontiguousarray(self.nodes[name]) for name in COLUMNS}
+        return {"roots": self.roots, "importance": self.importance, **columns}
 
     @property
     def n_leaves(self) -> int:
         """Of the tree that has the most."""
-        return int(self.left[self.feature < 0].max()) + 1
+        return int(self.nodes["right"][self.nodes["feature"] < 0].max()) + 1
 
     def points(self, Z: Array) -> Array:
         """Where inputs Z are for the neighbour search: where they are."""
@@ -54,36 +73,26 @@ class Forest:
         """The leaf of each of n inputs in each of T trees, (T, n)."""
         from .kernels.leaves import leaf_numbers  # compiled: loaded when needed
 
-        Z = np.ascontiguousarray(Z)
-        return leaf_numbers(Z, self.roots, self.feature, self.threshold, self.left, self.right)
+        return leaf_numbers(np.ascontiguousarray(Z), self.roots, self.nodes)
 
     def fits(self, d: int) -> bool:
         """Whether these can be trees on d features: compiled code walks them without a look.
 
         Children come after their parents, so that every walk ends.
         """
-        nodes = np.arange(len(self.feature))
-        columns = (self.feature, self.left, self.right)
-        if not all(a.dtype.kind == "i" and a.shape == nodes.shape for a in columns):
-            return False
-        inner = self.feature >= 0
-        forward = (self.left > nodes) & (self.left < len(nodes))
-        forward &= (self.right > nodes) & (self.right < len(nodes))
+        places = np.arange(len(self.nodes))
+        feature, right = self.nodes["feature"], self.nodes["right"]
+        inner = feature >= 0
         return bool(
             self.roots.dtype.kind == "i"
-            and np.isin(self.roots, nodes).all()
+            and np.isin(self.roots, places).all()
             and 0 < len(self.roots) <= MOST_TREES
-            and (self.feature < d).all()
-            and self.threshold.shape == nodes.shape
-            and self.threshold.dtype == np.float64
+            and (feature < d).all()
             and self.importance.shape == (d,)
-            and forward[inner].all()
-            and ((self.left >= 0) & (self.left < MOST_LEAVES))[~inner].all()
+            and not inner[-1:].any()
+            and ((right > places) & (right < len(places)))[inner].all()
+            and ((right >= 0) & (right < MOST_LEAVES))[~inner].all()
         )
-
-    def arrays(self) -> dict[str, NDArray]:
-        """What a file holds of the forest."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True, eq=False)

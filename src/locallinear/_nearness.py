@@ -92,7 +92,7 @@ def fit_nearness(
 
 def nearness_from_arrays(d: int, **arrays: NDArray) -> Nearness:
     """What `arrays` of a nearness in d features described; refused where it cannot have been."""
-    found = Forest(**arrays) if "roots" in arrays else Distance(**arrays)
+    found = Forest.from_arrays(**arrays) if "roots" in arrays else Distance(**arrays)
     if not found.fits(d):
         raise ValueError("its arrays do not fit each other")
     return found

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ._anchors import distinct_rows
-from ._forest import Forest
+from ._forest import NODE, Forest
 from ._metric import standardised
 
 Array = NDArray[np.float64]
@@ -145,34 +145,30 @@ def _ranks(X: Array) -> tuple[NDArray[np.float32], list[Array]]:
 
 def _as_arrays(trees: list, values: list[Array], features: Rows, d: int) -> Forest:
     """scikit-learn's trees on ranks as one forest on the inputs themselves."""
+    from .kernels.leaves import preorder  # compiled: loaded when needed
+
     sizes = np.array([tree.node_count for tree in trees])
     roots = np.cumsum(sizes) - sizes
-    leaf = np.concatenate([tree.children_left < 0 for tree in trees])
-    column = np.where(leaf, 0, np.concatenate([tree.feature for tree in trees]))
-    rank = np.where(leaf, 0, np.concatenate([tree.threshold for tree in trees])).astype(np.intp)
-    left, right = (
-        np.concatenate(
-            [root + getattr(tree, side) for root, tree in zip(roots, trees, strict=True)]
-        )
-        for side in ("children_left", "children_right")
+    orders = [preorder(tree.children_left, tree.children_right) for tree in trees]
+    ordered = list(zip(roots, trees, orders, strict=True))
+    leaf = np.concatenate([tree.children_left[order] < 0 for _, tree, order in ordered])
+    column = np.concatenate([tree.feature[order] for _, tree, order in ordered])
+    rank = np.concatenate([tree.threshold[order] for _, tree, order in ordered])
+    right = np.concatenate(
+        [root + np.argsort(order)[tree.children_right[order]] for root, tree, order in ordered]
     )
-    numbers = np.concatenate([np.cumsum(tree.children_left < 0) - 1 for tree in trees])
+    number = np.concatenate([np.cumsum(tree.children_left[o] < 0) - 1 for _, tree, o in ordered])
+    nodes = np.zeros(len(leaf), dtype=NODE)
+    nodes["feature"] = np.where(leaf, -1, features[column])
+    nodes["right"] = np.where(leaf, number, right)
     # A split lies in the middle of the two values around it, which every feature that splits has.
-    first = np.cumsum([0, *map(len, values)])[column]
-    ordered = np.concatenate([*values, [0.0]])
-    below, above = ordered[first + rank], ordered[first + rank + 1]
+    place = np.cumsum([0, *map(len, values)])[column[~leaf]] + rank[~leaf].astype(np.intp)
+    below, above = (np.concatenate(values)[place + step] for step in (0, 1))
     middle = below / 2 + above / 2
-    threshold = np.where(middle < above, middle, below)
+    nodes["threshold"][~leaf] = np.where(middle < above, middle, below)
     importance = np.zeros(d)
     for tree in trees:
         importance[features] += tree.compute_feature_importances(normalize=False)
     if not importance.any():
         importance[features] = 1.0
-    return Forest(
-        roots=roots,
-        feature=np.where(leaf, -1, features[column]),
-        threshold=np.where(leaf, 0.0, threshold),
-        left=np.where(leaf, numbers, left),
-        right=np.where(leaf, 0, right),
-        importance=importance / importance.sum(),
-    )
+    return Forest(roots, nodes, importance / importance.sum())

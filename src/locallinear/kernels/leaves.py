@@ -1,8 +1,7 @@
 """Trees as arrays: which leaf a point falls into, and who shares the most leaves with it.
 
-A forest of T trees is a few arrays over all nodes: the feature that a node splits (-1 for a leaf),
-the threshold up to which a point goes left, and the two children; of a leaf, `left` holds its
-number within its tree. Axis letters: q queries, n points, d features, T trees, K neighbours.
+A forest of T trees is an array of nodes (see `_forest.NODE`), where a node's left child is the next
+one. Axis letters: q queries, n points, d features, T trees, K neighbours.
 """
 
 import numpy as np
@@ -10,19 +9,54 @@ from numba import njit
 
 # Looking at all points is this much faster, a point, than going through the members of a leaf.
 SCAN_RATIO = 16
+# Points that go down a tree at the same time.
+TOGETHER = 64
 
 
 @njit(cache=True, nogil=True)
-def leaf_numbers(X, roots, feature, threshold, left, right):
-    """The leaf of each point in each tree, (T, n) in two bytes each, for X (n, d)."""
+def preorder(left, right):
+    """The nodes of a tree, each with its left child right behind it; leaves have children < 0."""
+    out = np.empty(len(left), dtype=np.int64)
+    waiting = np.empty(len(left), dtype=np.int64)
+    waiting[0], n_waiting, n_out = 0, 1, 0
+    while n_waiting > 0:
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        out[n_out] = node
+        n_out += 1
+        if left[node] >= 0:
+            waiting[n_waiting], waiting[n_waiting + 1] = right[node], left[node]
+            n_waiting += 2
+    return out
+
+
+@njit(cache=True, nogil=True)
+def leaf_numbers(X, roots, nodes):
+    """The leaf of each point in each tree, (T, n) in two bytes each, for X (n, d).
+
+    Points go down a tree together, a level at a time: their steps do not wait for each other.
+    """
     T, n = len(roots), len(X)
     out = np.empty((T, n), dtype=np.uint16)
+    at = np.empty(TOGETHER, dtype=np.int64)
+    point = np.empty(TOGETHER, dtype=np.int64)
     for t in range(T):
-        for i in range(n):
-            node = roots[t]
-            while feature[node] >= 0:
-                node = left[node] if X[i, feature[node]] <= threshold[node] else right[node]
-            out[t, i] = left[node]
+        for start in range(0, n, TOGETHER):
+            on_the_way = min(TOGETHER, n - start)
+            for a in range(on_the_way):
+                at[a], point[a] = roots[t], start + a
+            while on_the_way > 0:
+                n_next = 0
+                for a in range(on_the_way):
+                    node, i = nodes[at[a]], point[a]
+                    if node.feature < 0:
+                        out[t, i] = node.right
+                    else:
+                        goes_left = X[i, node.feature] <= node.threshold
+                        at[n_next] = at[a] + 1 if goes_left else node.right
+                        point[n_next] = i
+                        n_next += 1
+                on_the_way = n_next
     return out
 
 
