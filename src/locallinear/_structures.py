@@ -27,7 +27,7 @@ TIE = 1e-12
 # many queries at once, and looks for the nearest among the smallest of groups of this many points.
 SCAN_BYTES = 2**15
 SCAN_QUERIES = 192
-SCAN_GROUP = 16
+SCAN_GROUP = 32
 # Points of up to this many bytes are prepared once for all queries of a call.
 SCAN_PREPARED = 32 * 2**20
 # Squares of distances within these bounds are looked at in single precision first, as long as it
