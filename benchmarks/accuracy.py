@@ -7,9 +7,10 @@ it goes split by split, so that a stopped one has the same splits for all models
 paper's space and KNN are those of `locallinear reproduce table1` (results/runs.csv). Times are
 medians of runs that shared two cores with others: they give the order of magnitude.
 
-These sets flatter our defaults: the default grid is the best of about ten, and the learned metric
-of about twenty variants, by errors on three or four of these sets, partly on the first of these
-splits. Parameters are chosen without the test parts, but other data are the fair judge.
+These sets flatter our defaults: the default grid is the best of about ten, the learned metric of
+about twenty and the trees of about thirty variants, by errors on three to five of these sets,
+partly on the first of these splits, the trees' on other splits. Parameters are chosen without the
+test parts, but other data are the fair judge.
 """
 
 import csv

@@ -34,27 +34,29 @@ class Forest:
 
     `nodes` are all trees' one after the other, each node's left child right behind it; `roots` (T,)
     are the trees' first. `importance` (d,) is how much of the target's variation the splits of each
-    feature took away, as parts of one.
+    feature took away, as parts of one. `least` is the distance of points that share all leaves.
     """
 
     roots: Rows
     nodes: NDArray[np.void]
     importance: Array
+    least: float
 
     @classmethod
-    def from_arrays(cls, roots, importance, **columns: NDArray) -> "Forest":
+    def from_arrays(cls, roots, importance, least, **columns: NDArray) -> "Forest":
         """What `arrays` described."""
         nodes = np.zeros(len(columns["feature"]), dtype=NODE)
         for name in COLUMNS:
             if columns[name].dtype != COLUMNS[name] or columns[name].shape != nodes.shape:
                 raise ValueError("its arrays do not fit each other")
             nodes[name] = columns[name]
-        return cls(roots, nodes, importance)
+        return cls(roots, nodes, importance, float(least))
 
     def arrays(self) -> dict[str, NDArray]:
         """What a file holds of the forest."""
         columns = {name: np.ascontiguousarray(self.nodes[name]) for name in COLUMNS}
-        return {"roots": self.roots, "importance": self.importance, **columns}
+        about = {"importance": self.importance, "least": np.array(self.least)}
+        return {"roots": self.roots, **about, **columns}
 
     @property
     def n_leaves(self) -> int:
@@ -89,6 +91,7 @@ class Forest:
             and 0 < len(self.roots) <= MOST_TREES
             and (feature < d).all()
             and self.importance.shape == (d,)
+            and 0 <= self.least <= 1
             and not inner[-1:].any()
             and ((right > places) & (right < len(places)))[inner].all()
             and ((right >= 0) & (right < MOST_LEAVES))[~inner].all()
@@ -113,8 +116,9 @@ class Located:
 class LeafNeighbors:
     """The K points that share the most leaves with a query; the interface of `Neighbors`.
 
-    With s of T leaves shared, the distance is (T − s) / s, the odds of being told apart: 0 for a
-    point that no tree tells from the query. Ties go to the nearer point, then the lower row.
+    With s of T leaves shared, the distance is T / s, so that 1 / distance is the part that is
+    shared; or one less, the odds of being told apart, so that a point that no tree tells from the
+    query takes all the weight. Ties go to the nearer point, then the lower row.
     """
 
     def __init__(self, forest: Forest, points: Array, searchable: Mask | None, n_jobs):
@@ -167,5 +171,4 @@ class LeafNeighbors:
             with ThreadPoolExecutor(workers) as pool:
                 found = list(pool.map(search, parts))
             shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        apart = len(leaves) - shared
-        return apart / np.maximum(shared, 0.5), rows
+        return len(leaves) / np.maximum(shared, 0.5) - 1 + self.forest.least, rows

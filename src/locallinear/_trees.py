@@ -59,7 +59,8 @@ def grow_random(
 
     drawn = [samples.draw(rng, RANDOM_ROWS) for _ in range(RANDOM_TREES)]
     trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in drawn)
-    return _as_arrays(trees, samples.values, features, Z.shape[1])
+    # Where inputs repeat, the odds would let the repeated alone count.
+    return _as_arrays(trees, samples.values, features, Z.shape[1], least=1.0)
 
 
 def grow_boosted(
@@ -85,7 +86,7 @@ def grow_boosted(
         step = LEARNING_RATE * tree.predict(samples.ranks)
         left_over = left_over - step.reshape(left_over.shape)
         trees.append(tree.tree_)
-    return _as_arrays(trees, samples.values, features, Z.shape[1])
+    return _as_arrays(trees, samples.values, features, Z.shape[1], least=0.0)
 
 
 # How trees are grown for each neighbourhood that is made of them.
@@ -143,7 +144,7 @@ def _ranks(X: Array) -> tuple[NDArray[np.float32], list[Array]]:
     return ranks, values
 
 
-def _as_arrays(trees: list, values: list[Array], features: Rows, d: int) -> Forest:
+def _as_arrays(trees: list, values: list[Array], features: Rows, d: int, *, least: float) -> Forest:
     """scikit-learn's trees on ranks as one forest on the inputs themselves."""
     from .kernels.leaves import preorder  # compiled: loaded when needed
 
@@ -171,4 +172,4 @@ def _as_arrays(trees: list, values: list[Array], features: Rows, d: int) -> Fore
         importance[features] += tree.compute_feature_importances(normalize=False)
     if not importance.any():
         importance[features] = 1.0
-    return Forest(roots, nodes, importance / importance.sum())
+    return Forest(roots, nodes, importance / importance.sum(), least)
