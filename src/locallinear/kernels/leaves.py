@@ -100,35 +100,48 @@ def most_shared(X, leaves, points, point_leaves, starts, members, searchable, n_
     q, K = len(X), n_neighbors
     shared = np.zeros((q, K), dtype=np.int64)
     rows = np.full((q, K), -1, dtype=np.int64)
-    count = np.empty(n, dtype=np.uint8)
+    count = np.empty(-(-n // 8) * 8, dtype=np.uint8)
+    words = count.view(np.uint64)  # eight at a time: mostly, most of them share nothing
     squares = np.empty(K)
     for i in range(q):
         count[:] = 0
         for t in range(T):
             first, end = starts[t, leaves[t, i]], starts[t, leaves[t, i] + 1]
             if (end - first) * SCAN_RATIO > n:
-                _count_equal(point_leaves[t], leaves[t, i], count)
+                _count_equal(point_leaves[t], leaves[t, i], count[:n])
             else:
                 for j in members[t, first:end]:
                     count[j] += np.uint8(1)
-        least = _kth_largest(count, searchable, K)
+        least = _kth_largest(count, words, searchable, K)
         filled = 0
-        for j in range(n):
-            if count[j] < least or not searchable[j]:
+        for word in range(len(words)):
+            if words[word] == 0 and least > 0:
                 continue
-            square = 0.0
-            for f in range(X.shape[1]):
-                square += (X[i, f] - points[j, f]) ** 2
-            place = min(filled, K - 1)
-            if filled == K and not _before(count[j], square, shared[i, place], squares[place]):
-                continue
-            while place > 0 and _before(count[j], square, shared[i, place - 1], squares[place - 1]):
-                shared[i, place], rows[i, place] = shared[i, place - 1], rows[i, place - 1]
-                squares[place] = squares[place - 1]
-                place -= 1
-            shared[i, place], rows[i, place], squares[place] = count[j], j, square
-            filled = min(filled + 1, K)
+            for j in range(8 * word, min(8 * word + 8, n)):
+                if count[j] < least or not searchable[j]:
+                    continue
+                square = 0.0
+                for f in range(X.shape[1]):
+                    square += (X[i, f] - points[j, f]) ** 2
+                filled = _put(count[j], square, j, filled, shared[i], squares, rows[i])
     return shared, rows
+
+
+@njit(cache=True, nogil=True)
+def _put(count, square, row, filled, counts, squares, rows):
+    """Put a point in its place among the best so far; how many there are then.
+
+    Of equally good ones, that which comes first stays first.
+    """
+    place = min(filled, len(rows) - 1)
+    if filled == len(rows) and not _before(count, square, counts[place], squares[place]):
+        return filled
+    while place > 0 and _before(count, square, counts[place - 1], squares[place - 1]):
+        counts[place], rows[place] = counts[place - 1], rows[place - 1]
+        squares[place] = squares[place - 1]
+        place -= 1
+    counts[place], squares[place], rows[place] = count, square, row
+    return min(filled + 1, len(rows))
 
 
 @njit(cache=True, nogil=True)
@@ -138,16 +151,18 @@ def _count_equal(row, leaf, count):
 
 
 @njit(cache=True, nogil=True)
-def _kth_largest(count, searchable, K):
-    """The K-th largest of bytes, by counting how often each is there."""
+def _kth_largest(count, words, searchable, K):
+    """The K-th largest of bytes, by counting how often each is there; `words` are eight of them."""
     often = np.zeros(256, dtype=np.int64)
-    for j in range(len(count)):
-        often[count[j]] += searchable[j]
+    for word in range(len(words)):
+        if words[word] != 0:
+            for j in range(8 * word, min(8 * word + 8, len(searchable))):
+                often[count[j]] += searchable[j]
     value, above = 255, often[255]
-    while value > 0 and above < K:
+    while value > 1 and above < K:
         value -= 1
         above += often[value]
-    return value
+    return value if above >= K else 0
 
 
 @njit(cache=True, nogil=True)
