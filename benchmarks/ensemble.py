@@ -1,7 +1,8 @@
 """FALLEnsembleRegressor: what its fit takes, search included, and its predictions against KNN's.
 
 On two cores, `n_jobs=2`, 30 members. KNN (weights="distance", 5 neighbours, its defaults) gets the
-feature space that the ensemble chose; its time is multiplied by the number of members.
+feature space that the ensemble chose; its time is multiplied by the number of members. Peak memory
+is the process's, the sets before included.
 """
 
 import resource

@@ -291,6 +291,17 @@ def test_a_file_keeps_what_the_members_were_made_of(make_samples, path):
     assert_array_equal(loaded.predict(Q), model.predict(Q))
 
 
+def test_members_that_do_not_fit_each_other_are_refused(make_samples):
+    X, y, _ = make_samples
+    model, other = few(2).fit(X, y), few(2).fit(X[:, :2], y)
+    state = model._get_state()
+    state["members"][1] = other._get_state()["members"][1]
+    state["members"][1]["state"]["samples"]["Z"] = other.estimators_[1]._samples["Z"]
+    state["members"][0]["state"]["samples"] |= state.pop("shared")
+    with pytest.raises(ValueError, match="its members do not fit each other"):
+        few(2)._set_state(state | {"shared": {}})
+
+
 def test_pickles_hold_the_samples_once(make_samples):
     X, y, _ = make_samples
     X = np.tile(X, (1, 40))

@@ -174,6 +174,16 @@ def test_n_jobs_does_not_matter(make_problem, forest):
     assert_array_equal(forest(n_jobs=2).fit(X, y).predict(Q), forest().fit(X, y).predict(Q))
 
 
+def test_one_feature_is_enough(make_problem, forest):
+    X, y, Q = make_problem(d=3)
+    model = forest(neighborhood_features=[1]).fit(X, y)
+    assert_array_equal(model.feature_weights_, [0, 1, 0])
+    moved = Q + np.array([5, 0, -5])
+    assert_allclose(model.explain(moved).neighbor_weights, model.explain(Q).neighbor_weights)
+    line = forest(alpha=1e-3).fit(X[:, [1]], 3 * X[:, 1] + 1)
+    assert_allclose(line.predict(Q[:, [1]]), 3 * Q[:, 1] + 1, atol=0.5)
+
+
 # What holds for every neighbourhood ------------------------------------------------------------
 
 
@@ -255,6 +265,14 @@ def test_trees_that_walks_would_not_leave_are_refused(grown, name, value):
     with pytest.raises(ValueError, match="do not fit each other"):
         nearness_from_arrays(4, **arrays)
     nearness_from_arrays(4, **grown[2].arrays())
+
+
+@pytest.mark.parametrize("change", [lambda a: a[None], lambda a: a.astype(">i8"), lambda a: a[:0]])
+def test_roots_that_are_no_list_of_numbers_are_refused(grown, change):
+    arrays = grown[2].arrays()
+    arrays["roots"] = change(arrays["roots"])
+    with pytest.raises(ValueError, match="do not fit each other"):
+        nearness_from_arrays(4, **arrays)
 
 
 @pytest.mark.parametrize("features", [[], [3], [-1], [0.5], ["a"]])

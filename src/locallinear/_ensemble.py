@@ -330,7 +330,8 @@ class Ensemble(BaseEstimator):
             described["state"]["samples"] |= state["shared"]
             member._set_state(described["state"])
             members.append(member)
-        if len({member.scaling for member in members}) != 1:
+        alike = {(m.scaling, m._samples["Z"].shape, "weights" in m._samples) for m in members}
+        if len(alike) != 1:
             raise ValueError("its members do not fit each other")
         self.estimators_ = members
         self._share_samples()

@@ -51,8 +51,9 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Samples whose models make a prediction.
     weights : {"distance", "uniform"} or callable, default="distance"
         Weights of these models: 1/distance (an exact match takes all the weight, several share
-        it), equal, or a function of the distances (q, K). Where a function gives only zeros, the
-        models count equally.
+        it; with neighborhood "forest" the part of the leaves that are shared), equal, or a
+        function of the distances (q, K). Where a function gives only zeros, the models count
+        equally.
     fit_intercept : bool, default=True
         Whether the models have a constant term.
     scaling : {"standard", "quantile"} or None, default="standard"

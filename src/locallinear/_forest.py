@@ -86,7 +86,8 @@ class Forest:
         feature, right = self.nodes["feature"], self.nodes["right"]
         inner = feature >= 0
         return bool(
-            self.roots.dtype.kind == "i"
+            self.roots.dtype == np.intp
+            and self.roots.ndim == 1
             and np.isin(self.roots, places).all()
             and 0 < len(self.roots) <= MOST_TREES
             and (feature < d).all()
@@ -118,7 +119,8 @@ class LeafNeighbors:
 
     With s of T leaves shared, the distance is T / s, so that 1 / distance is the part that is
     shared; or one less, the odds of being told apart, so that a point that no tree tells from the
-    query takes all the weight. Ties go to the nearer point, then the lower row.
+    query takes all the weight. A point that shares nothing counts as one that shares half a leaf.
+    Ties go to the nearer point, then the lower row.
     """
 
     def __init__(self, forest: Forest, points: Array, searchable: Mask | None, n_jobs):

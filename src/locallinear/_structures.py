@@ -5,6 +5,7 @@ rows among which the nearest are for certain, ties at the last place included, s
 orders them by distance and row gets the same answer from either.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
@@ -12,6 +13,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from ._threads import all_threads, one_blas_thread
 
@@ -30,10 +32,12 @@ SCAN_QUERIES = 192
 SCAN_GROUP = 32
 # Points of up to this many bytes are prepared once for all queries of a call.
 SCAN_PREPARED = 32 * 2**20
-# Squares of distances within these bounds are looked at in single precision first, as long as it
-# leaves at most this many candidates for a neighbour.
+# Single precision comes first where squared distances from the centre are within these bounds, and
+# is enough where it leaves at most this many candidates for a neighbour.
 SINGLE = 1e-12, 1e30
 SINGLE_HITS = 4
+# Points a block, where neither precision is enough.
+DIFFERENCES = 1024
 # Products of fewer multiplications than this are over before a second thread has begun.
 WORTH_THREADS = 2**23
 
@@ -89,8 +93,8 @@ class Scan:
         # Squared distances come from inner products, whose rounding grows with the distance from
         # the origin: so the origin moves into the middle of the points.
         self.centre = self.points.mean(axis=0) if len(self.rows) else np.zeros(points.shape[1])
-        # Single precision takes half the time, where it tells the nearest from the others.
-        self._precision: type = np.float32
+        # Queries that were looked up in single precision, and those that it was too coarse for.
+        self._tried, self._failed = 0, 0
         self._kept: dict[tuple[int, type], _Blocks] = {}
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None, n_jobs) -> Rows:
@@ -103,16 +107,10 @@ class Scan:
         workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
         starts = range(0, len(X), _batch_size(len(X), points.size, workers))
         blocks = cache(partial(self._blocks, points, n_neighbors))
-        blocks(self._precision)  # before the threads, which share them
+        blocks(np.float32 if self._single_pays else np.float64)  # before threads, which share them
 
         def scan(start: int) -> Rows:
-            batch = X[start : start + starts.step]
-            try:
-                found = _scan(batch - self.centre, n_neighbors, blocks(self._precision))
-            except TooCoarseError:
-                self._precision = np.float64
-                found = _scan(batch - self.centre, n_neighbors, blocks(np.float64))
-            found = _nearest_candidates(found, batch, points, max(MAX_CANDIDATES, 2 * n_neighbors))
+            found = self._look_up(X[start : start + starts.step], n_neighbors, blocks)
             return np.where(found >= 0, rows[found], -1)
 
         # One thread a batch of queries beats the matrix product's own threads, and a small
@@ -129,6 +127,25 @@ class Scan:
             out[start : start + len(f), : f.shape[1]] = f
         return out
 
+    @property
+    def _single_pays(self) -> bool:
+        """Whether single precision, which takes half the time, was enough for most queries."""
+        return 2 * self._failed <= self._tried
+
+    def _look_up(self, X: Array, n_neighbors: int, blocks: Callable[[type], "_Blocks"]) -> Rows:
+        """Candidates in the fastest way that tells the nearest from many others."""
+        centred = X - self.centre
+        if self._single_pays:
+            self._tried += len(X)
+            try:
+                return _scan(centred, n_neighbors, blocks(np.float32))
+            except TooCoarseError:
+                self._failed += len(X)
+        try:
+            return _scan(centred, n_neighbors, blocks(np.float64))
+        except TooCoarseError:
+            return _by_differences(X, n_neighbors, blocks(np.float64).points)
+
     def _blocks(self, points: Array, n_neighbors: int, precision: type) -> "_Blocks":
         """The points as blocks: the last ones kept, where they are all and not too large."""
         asked = n_neighbors, precision
@@ -141,7 +158,7 @@ class Scan:
 
 
 class TooCoarseError(Exception):
-    """Single precision does not tell the nearest from many others."""
+    """Inner products in this precision do not tell the nearest from many others."""
 
 
 class _Blocks:
@@ -194,14 +211,14 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
     largest = float(blocks.largest_norm) + np.einsum("qd,qd->q", X, X)
     if single and not (SINGLE[0] < largest.min() and largest.max() < SINGLE[1]):
         raise TooCoarseError
+    most = max(MAX_CANDIDATES, 2 * n_neighbors)
+    usual = SINGLE_HITS * n_neighbors if single else most
     slack = ((4 * (d + 2) * np.finfo(blocks.precision).eps) * largest).astype(blocks.precision)
     query: NDArray = np.column_stack([-2.0 * X, np.ones(q)]).astype(blocks.precision)
     smallest: NDArray = np.empty((q, 0), blocks.precision)
     hits, columns, values = [], [], []
     for start, block in blocks:
-        # The product's own padding may meet the infinities of ours: no result depends on that.
-        with np.errstate(invalid="ignore"):
-            squares = (query @ block.T).reshape(q, blocks.group, -1)
+        squares = (query @ block.T).reshape(q, blocks.group, -1)
         minima = squares.min(axis=1)
         smallest = np.concatenate([smallest, minima], axis=1)
         if smallest.shape[1] < n_neighbors:
@@ -212,7 +229,7 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
         hit, group = np.nonzero(minima <= bound[:, None])
         members = squares[hit, :, group]
         which, place = np.nonzero(members <= bound[hit, None])
-        if single and len(which) > q * SINGLE_HITS * n_neighbors:
+        if len(which) > q * usual:
             raise TooCoarseError
         hits.append(hit[which])
         columns.append(start + place * squares.shape[2] + group[which])
@@ -222,22 +239,28 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
     )
     table[square > (square[:, n_neighbors - 1] + slack)[:, None]] = -1
     found = np.count_nonzero(table >= 0, axis=1)
-    if single and found.mean() > SINGLE_HITS * n_neighbors:
+    if found.mean() > usual or found.max() > most:
         raise TooCoarseError
     return table[:, : found.max()]
 
 
-def _nearest_candidates(found: Rows, X: Array, points: Array, most: int) -> Rows:
-    """No more than so many candidates a query: of more, those nearest by differences.
+def _by_differences(X: Array, n_neighbors: int, points: Array) -> Rows:
+    """The nearest few hundred of all points, by differences.
 
     Inner products do not tell points apart that are much nearer to each other than to the centre.
     """
-    out = found[:, :most].copy()
-    for i in np.flatnonzero((found[:, most:] >= 0).any(axis=1)):
-        rows = np.sort(found[i][found[i] >= 0])
-        squares = ((points[rows] - X[i]) ** 2).sum(axis=1)
-        out[i] = rows[np.argsort(squares, kind="stable")[:most]]
-    return out
+    most = max(MAX_CANDIDATES, 2 * n_neighbors)
+    squares, rows = np.empty((len(X), 0)), np.empty((len(X), 0), dtype=np.intp)
+    for start in range(0, len(points), DIFFERENCES):
+        block = points[start : start + DIFFERENCES]
+        here = np.broadcast_to(np.arange(start, start + len(block)), (len(X), len(block)))
+        squares = np.hstack([squares, cdist(X, block, "sqeuclidean")])
+        rows = np.hstack([rows, here])
+        if squares.shape[1] > most:
+            nearest = np.argpartition(squares, most - 1, axis=1)[:, :most]
+            squares = np.take_along_axis(squares, nearest, axis=1)
+            rows = np.take_along_axis(rows, nearest, axis=1)
+    return rows
 
 
 def _batch_size(n_queries: int, points_size: int, n_threads: int) -> int:

@@ -26,8 +26,8 @@ SHARE = 0.7
 # rounding of a sum must be so to the last digit, or the order of samples would choose.
 DECIMALS = 9
 
-# A random forest is grown until its leaves are pure. Leaves that two points share are counted in a
-# byte, and numbered in two.
+# Extremely randomised trees are grown until their leaves are pure. Leaves that two points share are
+# counted in a byte, and numbered in two.
 RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 100, 1 / 3, 50_000
 
 # Boosted trees are small, with a leaf for every so many samples within bounds; a split looks at
@@ -153,7 +153,8 @@ def _as_arrays(trees: list, values: list[Array], features: Rows, d: int, *, leas
     orders = [preorder(tree.children_left, tree.children_right) for tree in trees]
     ordered = list(zip(roots, trees, orders, strict=True))
     leaf = np.concatenate([tree.children_left[order] < 0 for _, tree, order in ordered])
-    column = np.concatenate([tree.feature[order] for _, tree, order in ordered])
+    # Leaves have a negative one.
+    column = np.maximum(np.concatenate([tree.feature[order] for _, tree, order in ordered]), 0)
     rank = np.concatenate([tree.threshold[order] for _, tree, order in ordered])
     right = np.concatenate(
         [root + np.argsort(order)[tree.children_right[order]] for root, tree, order in ordered]

@@ -262,6 +262,16 @@ def check_neighbor_weights(weights, shape: tuple[int, int]) -> Array:
     return weights
 
 
+# What the columns of the samples are in a file.
+STORED: dict[str, type] = {
+    "Z": np.float64,
+    "residuals": np.float64,
+    "labels": np.int32,
+    "weights": np.float64,
+    "searchable": np.bool_,
+}
+
+
 def check_stored_shapes(
     columns: dict[str, NDArray], attributes: dict, space: dict[str, NDArray]
 ) -> None:
@@ -275,7 +285,7 @@ def check_stored_shapes(
         and len(attributes["_target_names"]) == m
         and attributes["_constant"] in (0.0, 1.0)
         and all(vector.shape == (n,) for vector in vectors)
-        and set(columns) <= {"Z", "residuals", "labels", "weights", "searchable"}
+        and all(columns[name].dtype == STORED.get(name) for name in columns)
         and bool(np.isin(columns["labels"], np.arange(k)).all())
     )
     if not fits:
