@@ -59,3 +59,15 @@ def test_samples_that_are_added_have_the_constant_of_the_fit(make_problem):
     models[0].set_params(fit_intercept=True)
     ours, theirs = (model.partial_fit(Q, Q[:, 0]).predict(Q + 0.1) for model in models)
     assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("weights", "foo"), ("alpha", -5), ("alpha", "a"), ("n_neighbors", 0), ("n_neighbors", 2.5)],
+)
+def test_what_fit_refuses_is_refused_after_it_too(make_problem, name, value):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y).set_params(**{name: value})
+    for ask in (model.predict, model.explain):
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of FALLRegressor must be"):
+            ask(Q)

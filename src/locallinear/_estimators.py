@@ -76,7 +76,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Threads of the neighbour search, as in KNeighborsRegressor: None is one where a tree is
         searched, and all processors where all samples are compared.
     random_state : int, RandomState or None, default=None
-        Chance in the choice of anchors.
+        Chance in the choice of anchors and in the growth of trees.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Their models, as `local_models` gives the samples' own.
     labels_ : array (n,)
         Each sample's anchor.
-    feature_weights_ : array (d,)
+    feature_weights_ : array (d,), where not all features count alike
         How much each feature decides who is near; they sum to one. With neighborhood "learned"
         what it counts for in distances, in standard deviations; with trees the part of the
         target's variation that its splits took away.

@@ -383,7 +383,8 @@ class FALL(BaseEstimator):
 
     def _predict(self, X) -> Array:
         """Algorithm 2 for many queries: (q, m)."""
-        return self._predict_at(self._space.transform(self._check_queries(X)))
+        X = self._check_queries(X)
+        return self._predict_at(self._space.transform(X))
 
     def _predict_at(self, Z: Array) -> Array:
         """The same for queries in the feature space."""
@@ -448,6 +449,7 @@ class FALL(BaseEstimator):
 
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
+        checks.check_after_fit(self)
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
         self._neighbors.n_jobs = self.n_jobs
         distances, near = self._neighbors.query(self._nearness.points(Z), self.n_neighbors)

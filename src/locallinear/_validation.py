@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -36,6 +40,18 @@ FALL_PARAMETERS: dict[str, list] = {
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
+
+
+# What can be set on a fitted model, and takes effect at the next prediction. An infinite alpha
+# leaves the anchors alone, as the end of a path of it.
+AFTER_FIT = {name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights")}
+AFTER_FIT["alpha"] = [Interval(Real, 0, None, closed="right")]
+
+
+def check_after_fit(estimator) -> None:
+    """Refuse values that were set after the fit, as `fit` would have."""
+    given = {name: getattr(estimator, name) for name in AFTER_FIT}
+    validate_parameter_constraints(AFTER_FIT, given, type(estimator).__name__)
 
 
 def check_not_huge(values: Array, name: str) -> None:

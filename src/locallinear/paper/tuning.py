@@ -108,15 +108,17 @@ def search_fall(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
     from .._search import STOPPED
 
     (space,) = model.spaces
-    search = FALLRegressorCV(
-        grid={**space, "scaling": [None]},
-        cv=folds,
-        scoring="neg_mean_squared_error",
-        random_state=seed,
-        n_jobs=n_jobs,
-    ).fit(X, y)
+    with warnings.catch_warnings():  # an interrupted search keeps its best, but this run does not
+        warnings.filterwarnings("ignore", "The search was interrupted")
+        search = FALLRegressorCV(
+            grid={**space, "scaling": [None]},
+            cv=folds,
+            scoring="neg_mean_squared_error",
+            random_state=seed,
+            n_jobs=n_jobs,
+        ).fit(X, y)
     if (search.cv_results_["reason"] == STOPPED).any():
-        raise KeyboardInterrupt  # the search keeps its best; a part of the space is no result here
+        raise KeyboardInterrupt  # a part of the space is no result here
     params = {name: search.best_params_[name] for name in space}
     return Tuned(params, -float(search.best_score_), int(search.n_configurations_))
 
