@@ -3,19 +3,13 @@
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
-from scipy.spatial import KDTree
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, gen_batches
 
-from locallinear._validation import LARGEST
+from ._neighborhoods import Neighbors
+from ._validation import LARGEST
 
 # Rows nearer than this part of the longest row are the same row up to rounding.
 _SAME = 1e-12
-# With more features a tree visits so many points that comparing all pairs, as matrix products
-# and on all cores, is faster: from the first number on for many samples (three times with 10
-# features and 100,000 samples), from the second for few.
-_FEATURES_FOR_TREES = 7, 15
-_SAMPLES_FOR_TREES = 5_000
 
 
 def neighbor_graph(X, n_neighbors):
@@ -53,17 +47,11 @@ def _nearest_pairs(X, n_neighbors):
     if n_neighbors == 0:
         nothing = np.zeros(0, dtype=np.intp)
         return nothing, nothing, np.zeros(0)
-    if X.shape[1] > _FEATURES_FOR_TREES[n <= _SAMPLES_FOR_TREES]:
-        search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(X)
-        neighbors = search.kneighbors(return_distance=False)
-    else:
-        # Every row is its own neighbour here.
-        neighbors = KDTree(X).query(X, n_neighbors + 1)[1]
+    neighbors = Neighbors(X, None, None).query(X, n_neighbors + 1)[1]  # every row is its own
     near, far = np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel()
     low, high = np.minimum(near, far), np.maximum(near, far)
     pairs = np.unique((low * n + high)[low < high])
     heads, tails = pairs // n, pairs % n
-    # Again from the differences: the search may use ||x||² + ||z||² - 2xz, which loses digits.
     distances = np.empty(len(pairs))
     for batch in gen_batches(len(pairs), 2**16):
         distances[batch] = np.linalg.norm(X[heads[batch]] - X[tails[batch]], axis=1)
