@@ -127,7 +127,7 @@ def large_sets() -> Table:
 
 
 def growth() -> Table:
-    """From 1,000 to 100,000 samples at d = 10: best of three, and the exponent of a straight line."""
+    """From 1,000 to 100,000 samples at d = 10, best of three: the exponent of a straight line."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(max(SIZES), 10))
     y = np.abs(X[:, 0]) + X[:, 1] * (X[:, 2] > 0) + 0.1 * rng.normal(size=len(X))
