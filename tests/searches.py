@@ -13,7 +13,7 @@ GRID = {
     "alpha": [0.1, 10.0],
 }
 SIZE = 2 * 3 * 2 * 2 * 3 * 2
-STEP = 2 * 3 * 2  # configurations that are scored in one go
+STEP = 2 * 3 * 2 * 2  # configurations that are scored in one go
 SMALL = {"n_neighbors": [3, 6], "n_anchors": [5], "anchor_alpha": [0.01, 1.0]}
 
 

@@ -3,6 +3,7 @@
 import sys
 import time
 import warnings
+from collections.abc import Collection, Iterator
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -136,11 +137,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         reasons = search.reasons().ravel()
         if not scored.any():
             raise ValueError(f"no configuration of the grid could be scored: {reasons[0]}")
-        results = {
-            f"param_{name}": column
-            for name, column in _columns(search.grid).items()
-            if name in grid
-        }
+        results = {f"param_{name}": column for name, column in _columns(search.grid, grid)}
         for split, of_split in enumerate(scores):
             results[f"split{split}_test_score"] = of_split
         results |= {"mean_test_score": mean, "std_test_score": spread}
@@ -324,11 +321,12 @@ def fixed_seed(random_state) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _columns(grid: dict[str, list]) -> dict[str, NDArray]:
-    """A column a parameter, over all cells of the box in order."""
-    sizes = [len(values) for values in grid.values()]
-    columns = {}
-    for axis, (name, values) in enumerate(grid.items()):
+def _columns(box: dict[str, list], wanted: Collection[str]) -> Iterator[tuple[str, NDArray]]:
+    """A column for each wanted parameter, over all cells of the box in order."""
+    sizes = [len(values) for values in box.values()]
+    for axis, (name, values) in enumerate(box.items()):
+        if name not in wanted:
+            continue
         kinds = {type(value) for value in values}
         plain = kinds <= {int} or kinds <= {float, int} or kinds <= {bool}
         column = np.array(values) if plain else np.empty(len(values), dtype=object)
@@ -336,14 +334,13 @@ def _columns(grid: dict[str, list]) -> dict[str, NDArray]:
             for i, value in enumerate(values):  # values that are arrays stay whole
                 column[i] = value
         before, after = int(np.prod(sizes[:axis])), int(np.prod(sizes[axis + 1 :]))
-        columns[name] = np.tile(np.repeat(column, after), before)
-    return columns
+        yield name, np.broadcast_to(column[:, None], (before, len(values), after)).flatten()
 
 
 def _rank(mean: Array) -> NDArray[np.int32]:
     """Ranks from 1 for the highest; equal scores share the lowest of their ranks."""
     filled = np.where(np.isfinite(mean), mean, -np.inf)
-    order = np.argsort(-filled, kind="stable")
+    order = np.argsort(-filled)
     ordered = filled[order]
     new = np.concatenate([[True], ordered[1:] < ordered[:-1]])
     ranks = np.empty(len(mean), dtype=np.int32)

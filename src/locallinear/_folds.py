@@ -24,7 +24,7 @@ from ._validation import (
     check_neighbor_weights,
 )
 from .kernels import local_models
-from .kernels.anchors import elastic_net_path, ridge_path
+from .kernels.anchors import Moments, ridge_path
 from .kernels.combine import cut_at, distance_weights, normalised
 
 Array = NDArray[np.float64]
@@ -125,6 +125,15 @@ class Fold:
         return np.einsum("nd,nd->n", self.Z, self.Z)[self.near]
 
     @cached_property
+    def in_lanes(self) -> tuple[Array, Array, Array]:
+        """Inputs (d, n), targets (m, n) and tie floors (n,), with zeros up to whole lanes."""
+        n = len(self.Z)
+        padded = np.zeros((self.Z.shape[1] + self.Y.shape[1] + 1, n + -n % LANES))
+        padded[:, :n] = np.column_stack([self.Z, self.Y, self.floor]).T
+        X, Y, floor = np.split(padded, np.cumsum([self.Z.shape[1], self.Y.shape[1]]))
+        return X, Y, floor[0]
+
+    @cached_property
     def sample_neighbors(self) -> Rows:
         """The nearest samples of each sample, itself included, (n, A)."""
         n_near = min(max(self.grid["assignment_neighbors"]), self.n_searchable)
@@ -204,6 +213,7 @@ class Weighting:
     def __init__(self, fold: Fold, levels: list[int], weights: Array, constant: float):
         self.fold, self.weights, self.constant = fold, weights, constant
         self.levels = np.array(levels)
+        self.scales = 1.0 / np.cumsum(weights, axis=1).take(self.levels - 1, axis=1)
         first = fold.levels.index(levels[0])
         self.place = slice(first, first + len(levels))
         alphas = np.asarray(fold.grid["alpha"], dtype=float)
@@ -211,11 +221,13 @@ class Weighting:
         small = weights.size * len(self.alphas) * 8 <= BLOCK_BYTES
         self._factors = self._make_factors(slice(None)) if small else None
 
-    def factors(self, block: slice) -> Array:
-        """Correction factors of a block of queries for all λ, padded to whole lanes."""
-        return self._make_factors(block) if self._factors is None else self._factors[block]
+    def of(self, block: slice) -> tuple[Array, Array, Rows, Array]:
+        """Weights, correction factors, levels and scales, of a block of queries."""
+        factors = self._make_factors(block) if self._factors is None else self._factors[block]
+        return self.weights[block], factors, self.levels, self.scales[block]
 
     def _make_factors(self, block: slice) -> Array:
+        """For all λ, padded to whole lanes."""
         from .kernels.grid import correction_factors  # compiled: loaded when needed
 
         K = self.weights.shape[1]
@@ -238,74 +250,93 @@ class AnchorSet:
     def __init__(self, fold: Fold, place: slice, counts, *, points=None, models=None):
         self.fold, self.place, self.counts = fold, place, counts
         self.models = models
+        self._kept: dict[tuple[int, int, bool], Moments] = {}
         if points is not None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
             self.near = fold.neighbors.query(fold.nearness.points(points), n_near)[1]
 
+    @property
+    def assignment_bytes(self) -> int:
+        """What labels and residuals of one set of models take."""
+        n, m = self.fold.Y.shape
+        return n * len(self.counts) * (4 + 8 * m)
+
     def model_path(
         self, n_near: int, alphas: list[float], l1_ratio: float, fit_intercept: bool
-    ) -> list[Array]:
-        """Anchor models for each of the penalties."""
+    ) -> Array:
+        """Anchor models for each of the p penalties, (p, k, d + 1, m)."""
         if self.models is not None:
-            return [self.models] * len(alphas)
-        fold, near = self.fold, self.near[:, :n_near]
-        v = np.ones(near.shape)
-        if fold.weights is not None:
-            v = cut_at(fold.weights[near], n_near)
-        k, m = len(near), fold.Y.shape[1]
-        path = np.empty((len(alphas), k, fold.Z.shape[1] + 1, m))
+            return np.stack([self.models] * len(alphas))
+        k, d, m = len(self.near), self.fold.Z.shape[1], self.fold.Y.shape[1]
+        path = np.empty((len(alphas), k, d + 1, m))
         # Without a penalty, as with squares alone, the solution comes from the decomposition.
         smooth = np.array([alpha == 0 or l1_ratio == 0 for alpha in alphas])
         squared, mixed = np.extract(smooth, alphas), np.extract(~smooth, alphas)
-        for chunk in row_chunks(k, near.shape[1] * (fold.Z.shape[1] + m) * 8 * 4):
-            part = fold.Z[near[chunk]], fold.Y[near[chunk]], v[chunk]
+        for chunk in row_chunks(k, min(n_near, self.near.shape[1]) * (d + m) * 8 * 4):
             if squared.size:
+                part = self._neighborhoods(chunk, n_near)
                 path[smooth, chunk] = ridge_path(*part, squared, fit_intercept)
             if mixed.size:
-                path[~smooth, chunk] = elastic_net_path(*part, mixed, l1_ratio, fit_intercept)
-        return list(path)
+                moments = self._moments(chunk, n_near, fit_intercept)
+                path[~smooth, chunk] = moments.elastic_net_path(mixed, l1_ratio)
+        return path
+
+    def _neighborhoods(self, chunk: slice, n_near: int) -> tuple[Array, Array, Array]:
+        """Inputs, targets and weights of the samples around some of the anchors."""
+        fold, near = self.fold, self.near[chunk, :n_near]
+        weights = np.ones(near.shape)
+        if fold.weights is not None:
+            weights = cut_at(fold.weights[near], n_near)
+        return fold.Z[near], fold.Y[near], weights
+
+    def _moments(self, chunk: slice, n_near: int, fit_intercept: bool) -> Moments:
+        """Of some anchors' neighbourhoods; kept for other penalties where that takes little."""
+        key = chunk.start, n_near, fit_intercept
+        if key in self._kept:
+            return self._kept[key]
+        moments = Moments(*self._neighborhoods(chunk, n_near), fit_intercept)
+        numbers = 2 * len(self.fold.grid["n_anchor_neighbors"])
+        if numbers * len(self.near) * self.fold.Z.shape[1] ** 2 * 8 <= BLOCK_BYTES:
+            self._kept[key] = moments
+        return moments
 
     def assignments(
         self, models: Array, assignment_neighbors: list[int]
     ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """For each way of assigning, labels (n, c) and residuals (m, n, c) at the c counts."""
+        """For each way of assigning, labels (p, n, c) and residuals (m, p, n, c) at the c counts.
+
+        There are p sets of models, (p, k, d + 1, m).
+        """
         levels, place = np.unique(self.counts, return_inverse=True)
-        smooth = iter(self._smooth_assignments(models, assignment_neighbors, levels))
+        smooth = [self._smooth_assignments(some, assignment_neighbors, levels) for some in models]
         for n_near in assignment_neighbors:
             if n_near == 1:
                 labels, own = self._own_assignments(models, levels)
             else:
-                labels, own = next(smooth)
+                each = zip(*(next(assigned) for assigned in smooth), strict=True)
+                labels, own = np.stack(next(each)), np.stack(next(each), axis=1)
             if len(place) > len(levels) or (np.diff(place) < 0).any():
-                labels, own = labels[:, place], own[:, :, place]
+                labels, own = labels.take(place, axis=-1), own.take(place, axis=-1)
             yield labels, own
 
     def _own_assignments(self, models: Array, levels: Rows) -> tuple[NDArray[np.int32], Array]:
-        """By each sample's own error: a block of samples at a time, for all anchors."""
+        """By each sample's own error."""
         from .kernels.grid import best_at_levels  # compiled: loaded when needed
 
-        fold, (n, m) = self.fold, self.fold.Y.shape
-        models = models[: levels[-1]]
-        labels = np.empty((n, len(levels)), dtype=np.int32)
-        own = np.empty((m, n, len(levels)))
-        intercepts = np.ascontiguousarray(models[:, -1].T)
-        coefs = models[:, :-1].transpose(2, 1, 0)
-        for chunk in row_chunks(n, 8 * 8 * m * len(models)):
-            best_at_levels(
-                fold.Z[chunk] @ coefs,
-                intercepts,
-                fold.Y[chunk],
-                fold.floor[chunk],
-                levels,
-                labels[chunk],
-                own[:, chunk],
-            )
+        p, (n, m) = len(models), self.fold.Y.shape
+        labels = np.empty((p, n, len(levels)), dtype=np.int32)
+        own = np.empty((m, p, n, len(levels)))
+        by_target = np.ascontiguousarray(models.transpose(0, 3, 1, 2))
+        best_at_levels(*self.fold.in_lanes, by_target, levels, labels, own)
         return labels, own
 
     def _smooth_assignments(
         self, models: Array, assignment_neighbors: list[int], levels: Rows
     ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """By the errors of each sample's nearest: a block of anchors at a time, for all samples."""
+        """By the errors of each sample's nearest: labels (n, c) and residuals (m, n, c).
+
+        A block of anchors at a time, for all samples.
+        """
         from .kernels.grid import running_best, summed_over  # compiled: loaded when needed
 
         fold, (n, m) = self.fold, self.fold.Y.shape

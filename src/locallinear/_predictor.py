@@ -13,21 +13,23 @@ Array = NDArray[np.float64]
 
 
 class Predictor:
-    """Predicts a fold's queries for all levels, anchor counts and λ: C configurations.
+    """Predicts a fold's queries for all levels, models, anchor counts and λ: C configurations.
 
     Parameters
     ----------
-    fold, models : the split, and its anchor models (k, d + 1, m)
-    labels, own : (n, c), (m, n, c) each sample's anchor and residual at c numbers of anchors
+    fold, models : the split, and p sets of anchor models, (p, k, d + 1, m)
+    labels, own : (p, n, c), (m, p, n, c) each sample's anchor and residual at c counts
     weightings : which together serve all levels of the fold
     """
 
     def __init__(self, fold: Fold, models, labels, own, weightings: list[Weighting]):
-        self.fold, self.models, self.labels, self.own = fold, models, labels, own
-        self.weightings = weightings
+        self.fold, self.labels, self.own, self.weightings = fold, labels, own, weightings
+        # By target: (m, p, d, k) and (m, p, 1, k).
+        self.coefs = np.ascontiguousarray(models[:, :, :-1].transpose(3, 0, 2, 1))
+        self.intercepts = models[:, :, -1].transpose(2, 0, 1)[:, :, None]
         # λ are padded to whole lanes.
-        self.shape = len(fold.levels), labels.shape[1], len(weightings[0].alphas)
-        self.n_alphas = len(fold.grid["alpha"])
+        n_padded, self.n_alphas = len(weightings[0].alphas), len(fold.grid["alpha"])
+        self.shape = len(fold.levels), len(models), labels.shape[2], n_padded
 
     def predictions(self) -> Iterator[tuple[slice, Array]]:
         """Predictions for blocks of queries, (m, q, C)."""
@@ -38,7 +40,9 @@ class Predictor:
             q = block.stop - block.start
             out = np.empty((m, q, *self.shape))
             for t, weighting, given in self._of_block(block):
-                predict_levels(*given, out[t, :, weighting.place])  # type: ignore[call-arg]
+                part = np.empty((q, len(weighting.levels), *self.shape[1:]))
+                predict_levels(*given, part)  # type: ignore[call-arg]
+                out[t, :, weighting.place] = part
             yield block, out[..., : self.n_alphas].reshape(m, q, -1)
 
     def error_sums(self, metric: Errors) -> Array:
@@ -47,7 +51,7 @@ class Predictor:
 
         m = len(self.own)
         sums = np.zeros((m, *self.shape))
-        for block in self._blocks(8 * 8 * len(self.models)):
+        for block in self._blocks(4 * 8 * self.intercepts[0].size):
             counts = metric.weights[block]
             for t, weighting, given in self._of_block(block):
                 y, out = metric.Y[block, t], sums[t, weighting.place]
@@ -64,18 +68,8 @@ class Predictor:
         """What the compiled functions take, for each target and weighting."""
         fold = self.fold
         for t, own in enumerate(self.own):
-            by_anchor = fold.queries[block] @ self.models[:, :-1, t].T + self.models[:, -1, t]
+            by_anchor = fold.queries[block] @ self.coefs[t]
+            by_anchor += self.intercepts[t]
+            of_models = by_anchor, self.labels, own
             for weighting in self.weightings:
-                yield (
-                    t,
-                    weighting,
-                    (
-                        by_anchor,
-                        fold.near[block],
-                        weighting.weights[block],
-                        weighting.factors(block),
-                        self.labels,
-                        own,
-                        weighting.levels,
-                    ),
-                )
+                yield t, weighting, (fold.near[block], *weighting.of(block), *of_models)

@@ -18,6 +18,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ._chunks import row_chunks
 from ._folds import AnchorSet, Split
 from ._predictor import Predictor
 from ._progress import Progress
@@ -156,14 +157,16 @@ class Search:
             )
             for of_split in self._in_time(anchors)
         ]
-        for i, models in enumerate(zip(*paths, strict=True)):
-            of_splits = list(zip(self.metrics, anchors, models, strict=True))
+        of_splits = list(zip(self.metrics, anchors, paths, strict=True))
+        for some in row_chunks(len(self.grid["anchor_alpha"]), anchors[0].assignment_bytes):
             parts = [
-                self._score_split(*of_split, fit_intercept=value["fit_intercept"])
-                for of_split in self._in_time(of_splits)
+                self._score_split(
+                    metric, of_split, path[some], fit_intercept=value["fit_intercept"]
+                )
+                for metric, of_split, path in self._in_time(of_splits)
             ]
             scores, reasons = (np.stack(part) for part in zip(*parts, strict=True))
-            at = {**cell, "n_anchors": anchors[0].place, "anchor_alpha": i}
+            at = {**cell, "n_anchors": anchors[0].place, "anchor_alpha": some}
             self._note(at, scores, reasons)
 
     def _note(self, at: dict[str, Any], scores: Array, reasons: NDArray[np.int32]) -> None:
@@ -197,17 +200,18 @@ class Search:
     def _score_split(
         self, make_metric, anchors: AnchorSet, models: Array, *, fit_intercept: bool
     ) -> tuple[Array, NDArray[np.int32]]:
-        """Scores of one split for given anchor models.
+        """Scores of one split for anchor models (p, k, d + 1, m) of p penalties.
 
         Returns
         -------
-        scores : (alpha, assignment_neighbors, n_anchors, n_neighbors, weights), that is, the axes
-            that are left in alphabetical order
+        scores : (alpha, p, assignment_neighbors, n_anchors, n_neighbors, weights), that is, the
+            axes that are left in alphabetical order
         reasons : of the same shape, the number of the reason why a score is missing
         """
         grid, fold = self.grid, anchors.fold
         shape = (
             len(grid["alpha"]),
+            len(models),
             len(grid["assignment_neighbors"]),
             len(anchors.counts),
             len(grid["n_neighbors"]),
@@ -224,13 +228,13 @@ class Search:
                     weightings = fold.weightings(w, fit_intercept)
                 except Exception as error:  # a user's function can fail in any way
                     reason = f"weights failed with {type(error).__name__}: {error}"
-                    reasons[:, a, ..., w] = self._number(reason)
+                    reasons[:, :, a, ..., w] = self._number(reason)
                     continue
                 predictor = Predictor(fold, models, labels, own, weightings)
                 told = self._score_all(make_metric(), predictor)
                 for out, flat in zip((scores, reasons), told, strict=True):
-                    by_level = flat.reshape(len(fold.levels), len(anchors.counts), -1)
-                    out[:, a][:, :, fold.possible, w] = by_level[place].transpose(2, 1, 0)
+                    by_level = flat.reshape(len(fold.levels), *shape[1:2], shape[3], -1)
+                    out[:, :, a][..., fold.possible, w] = by_level[place].transpose(3, 1, 2, 0)
         return scores, reasons
 
     def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[NDArray, NDArray]:

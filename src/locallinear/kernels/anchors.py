@@ -55,7 +55,7 @@ def ridge_path(
             shrunk = s + (alpha * centred.total)[:, None] / s
         gain = np.where(negligible, 0.0, 1.0 / shrunk)
         coef = Vt.swapaxes(1, 2) @ (gain[:, :, None] * UtY)
-        out[:] = centred.with_intercept(coef)
+        out[:] = _with_intercept(coef, centred.x_mean, centred.y_mean)
     return models
 
 
@@ -72,14 +72,26 @@ def elastic_net_path(
     The problems are solved to machine precision on their d x d Gram matrices, so that the result
     does not depend on which other penalties are asked for.
     """
-    from .elastic_net import solve_path  # compiled: not loaded before it is needed
+    return Moments(X, Y, weights, fit_intercept).elastic_net_path(alphas, l1_ratio)
 
-    centred = _Centred(X, Y, weights, fit_intercept)
-    scale = centred.total[:, None, None]
-    gram = centred.X.swapaxes(1, 2) @ centred.X / scale
-    moment = centred.X.swapaxes(1, 2) @ centred.Y / scale
-    coefs = solve_path(gram, moment, np.asarray(alphas, dtype=float), float(l1_ratio))
-    return np.stack([centred.with_intercept(coef) for coef in coefs])
+
+class Moments:
+    """What elastic nets need to know of k neighbourhoods, whatever the penalty."""
+
+    def __init__(self, X: Array, Y: Array, weights: Array, fit_intercept: bool):
+        centred = _Centred(X, Y, weights, fit_intercept)
+        scale = centred.total[:, None, None]
+        self.gram = centred.X.swapaxes(1, 2) @ centred.X / scale
+        self.moment = centred.X.swapaxes(1, 2) @ centred.Y / scale
+        self.x_mean, self.y_mean = centred.x_mean, centred.y_mean
+
+    def elastic_net_path(self, alphas: list[float] | Array, l1_ratio: float) -> Array:
+        """Models for several penalties, (len(alphas), k, d + 1, m)."""
+        from .elastic_net import solve_path  # compiled: not loaded before it is needed
+
+        alphas = np.asarray(alphas, dtype=float)
+        coefs = solve_path(self.gram, self.moment, alphas, float(l1_ratio))
+        return _with_intercept(coefs, self.x_mean, self.y_mean)
 
 
 class _Centred:
@@ -94,5 +106,7 @@ class _Centred:
         self.X = root * (X - self.x_mean)
         self.Y = root * (Y - self.y_mean)
 
-    def with_intercept(self, coef: Array) -> Array:
-        return np.concatenate([coef, self.y_mean - self.x_mean @ coef], axis=1)
+
+def _with_intercept(coefs: Array, x_mean: Array, y_mean: Array) -> Array:
+    """Models (..., k, d + 1, m) of coefficients (..., k, d, m)."""
+    return np.concatenate([coefs, y_mean - x_mean @ coefs], axis=-2)

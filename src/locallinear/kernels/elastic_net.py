@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SWEEPS_BETWEEN_SOLVES = 4
+SWEEPS_BETWEEN_SOLVES = 1
 MAX_ROUNDS = 5_000
 # A zero coefficient may stay if its gradient is within the penalty, up to rounding of the sum that
 # it is; after many rounds, up to a multiple of that. Anything wider admits several supports where
@@ -43,7 +43,7 @@ def solve_path(gram: Array, moment: Array, alphas: Array, l1_ratio: float) -> Ar
     coefs = np.zeros((alphas.size, k, d, m))
     order = np.argsort(-alphas)
     w = np.zeros(d)
-    gradient = np.empty(d)
+    space = np.empty(d), np.empty(d, dtype=np.intp), np.empty((d, d)), np.empty(d), np.empty(d)
     for anchor in range(k):
         for target in range(m):
             c = moment[anchor, :, target].copy()
@@ -52,14 +52,14 @@ def solve_path(gram: Array, moment: Array, alphas: Array, l1_ratio: float) -> Ar
                 if l1_ratio == 1.0:
                     w[:] = 0.0
                 l1, l2 = alphas[a] * l1_ratio, alphas[a] * (1.0 - l1_ratio)
-                _solve(gram[anchor], c, l1, l2, w, gradient)
+                _solve(gram[anchor], c, l1, l2, w, space)
                 coefs[a, anchor, :, target] = w
     return coefs
 
 
 @njit(cache=True, nogil=True)
-def _solve(G, c, l1, l2, w, gradient):
-    """Minimise in place from w; gradient is scratch space of length d.
+def _solve(G, c, l1, l2, w, space):
+    """Minimise in place from w; space is what `solve_path` makes as scratch space.
 
     What cannot be decided from w in a few rounds, since several supports are optimal up to
     rounding, is decided from zero: so the solution does not depend on w.
@@ -67,17 +67,21 @@ def _solve(G, c, l1, l2, w, gradient):
     if np.max(np.abs(c)) <= l1:
         w[:] = 0.0
         return
-    if np.any(w != 0.0) and _descend(G, c, l1, l2, w, gradient, PATIENCE, ROUNDING):
-        return
+    if np.any(w != 0.0):
+        # Most often the signs of the last solution are those of this one.
+        if _solve_support(G, c, l1, l2, w, space, ROUNDING):
+            return
+        if _descend(G, c, l1, l2, w, space, PATIENCE, ROUNDING):
+            return
     w[:] = 0.0
-    if not _descend(G, c, l1, l2, w, gradient, 2 * PATIENCE, ROUNDING):
-        _descend(G, c, l1, l2, w, gradient, MAX_ROUNDS, 100 * ROUNDING)
+    if not _descend(G, c, l1, l2, w, space, 2 * PATIENCE, ROUNDING):
+        _descend(G, c, l1, l2, w, space, MAX_ROUNDS, 100 * ROUNDING)
 
 
 @njit(cache=True, nogil=True)
-def _descend(G, c, l1, l2, w, gradient, rounds, rounding):
+def _descend(G, c, l1, l2, w, space, rounds, rounding):
     """Sweeps and solves in turn, in place; True once w is the optimum up to rounding."""
-    d = c.size
+    d, gradient = c.size, space[0]
     still = ROUNDING * np.max(np.abs(c))
     for _ in range(rounds):
         for i in range(d):
@@ -91,7 +95,7 @@ def _descend(G, c, l1, l2, w, gradient, rounds, rounding):
             moved = _sweep(G, l1, l2, w, gradient)
             if moved <= still:
                 break
-        if _solve_support(G, c, l1, l2, w, rounding):
+        if _solve_support(G, c, l1, l2, w, space, rounding):
             return True
         if moved <= still:
             return False
@@ -120,87 +124,95 @@ def _sweep(G, l1, l2, w, gradient):
 
 
 @njit(cache=True, nogil=True)
-def _solve_support(G, c, l1, l2, w, rounding):
+def _solve_support(G, c, l1, l2, w, space, rounding):
     """Solve exactly on the signs of w; True if the result is the optimum.
 
     A solution that would cross zero is followed only up to there, which does not raise the
     objective, and the coefficient that reached zero leaves the support.
     """
-    d = w.size
-    support = np.flatnonzero(w)
-    while support.size > 0:
-        direction = _direction(G, c, l1, l2, w, support)
-        regular = direction[-1] == 0.0
-        step, leaving = 1.0 if regular else np.inf, -1
-        for a in range(support.size):
+    d, support, direction = w.size, space[1], space[4]
+    while True:
+        size = 0
+        for j in range(d):
+            if w[j] != 0.0:
+                support[size] = j
+                size += 1
+        if size == 0:
+            break
+        step, leaving = 1.0 if _direct(G, c, l1, l2, w, size, space) else np.inf, -1
+        for a in range(size):
             j = support[a]
             if direction[a] * w[j] < 0.0 and -w[j] / direction[a] < step:
                 step, leaving = -w[j] / direction[a], j
         if not np.isfinite(step):
             return False
-        for a in range(support.size):
+        for a in range(size):
             w[support[a]] += step * direction[a]
         if leaving < 0:
             break
         w[leaving] = 0.0
-        support = np.flatnonzero(w)
     for j in range(d):
         if w[j] == 0.0 and G[j, j] > 0.0:
-            g, size = c[j], abs(c[j])
-            for i in support:
-                g -= G[j, i] * w[i]
-                size += abs(G[j, i] * w[i])
-            if abs(g) > l1 + rounding * size:
+            g, magnitude = c[j], abs(c[j])
+            for a in range(size):
+                term = G[j, support[a]] * w[support[a]]
+                g -= term
+                magnitude += abs(term)
+            if abs(g) > l1 + rounding * magnitude:
                 return False
     return True
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _direction(G, c, l1, l2, w, support):
+def _direct(G, c, l1, l2, w, size, space):
     """Where to move on the support: to the solution for these signs, where it is unique.
 
-    (G + l2 I) u = c − l1 sign(w) is solved by Cholesky, and u − w returned, with a 0 appended.
-    If the matrix is singular, the move is along its null space, which leaves the fit as it is,
-    towards a smaller ||w||₁, with a 1 appended.
+    (G + l2 I) u = c − l1 sign(w) is solved by Cholesky, the direction is u − w, and True is
+    returned. If the matrix is singular, the direction is along its null space, which leaves the
+    fit as it is, towards a smaller ||w||₁, and False is returned.
     """
-    size = support.size
-    L = np.empty((size, size))
-    out = np.zeros(size + 1)
+    _, support, L, inverse, out = space
     for a in range(size):
-        for b in range(a + 1):
-            L[a, b] = G[support[a], support[b]]
-        L[a, a] += l2
-        diagonal = L[a, a]
+        row = G[support[a]]
+        diagonal = row[support[a]] + l2
+        left = diagonal
         for b in range(a):
             product = 0.0
             for e in range(b):
                 product += L[a, e] * L[b, e]
-            L[a, b] = (L[a, b] - product) / L[b, b]
-            L[a, a] -= L[a, b] * L[a, b]
-        if L[a, a] <= SINGULAR * diagonal:
-            # Column a is a combination of those before it: L₀ᵀ v₀ = −(row a of L), v_a = 1.
-            out[a] = 1.0
-            slope = np.sign(w[support[a]])
-            for b in range(a - 1, -1, -1):
-                out[b] = -L[a, b]
-                for e in range(b + 1, a):
-                    out[b] -= L[e, b] * out[e]
-                out[b] /= L[b, b]
-                slope += out[b] * np.sign(w[support[b]])
-            if slope > 0.0:
-                out[: a + 1] *= -1.0
-            out[-1] = 1.0
-            return out
-        L[a, a] = np.sqrt(L[a, a])
+            L[a, b] = (row[support[b]] - product) * inverse[b]
+            left -= L[a, b] * L[a, b]
+        if left <= SINGULAR * diagonal:
+            _along_null_space(w, a, size, space)
+            return False
+        L[a, a] = np.sqrt(left)
+        inverse[a] = 1.0 / L[a, a]
     for a in range(size):
         known = 0.0
         for b in range(a):
             known += L[a, b] * out[b]
-        out[a] = (c[support[a]] - l1 * np.sign(w[support[a]]) - known) / L[a, a]
+        out[a] = (c[support[a]] - l1 * np.sign(w[support[a]]) - known) * inverse[a]
     for a in range(size - 1, -1, -1):
-        out[a] /= L[a, a]
+        out[a] *= inverse[a]
         for b in range(a):
             out[b] -= L[a, b] * out[a]
     for a in range(size):
         out[a] -= w[support[a]]
-    return out
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _along_null_space(w, a, size, space):
+    """Column a of the support is a combination of those before it: L₀ᵀ v₀ = −(row a), v_a = 1."""
+    _, support, L, inverse, out = space
+    out[:size] = 0.0
+    out[a] = 1.0
+    slope = np.sign(w[support[a]])
+    for b in range(a - 1, -1, -1):
+        out[b] = -L[a, b]
+        for e in range(b + 1, a):
+            out[b] -= L[e, b] * out[e]
+        out[b] *= inverse[b]
+        slope += out[b] * np.sign(w[support[b]])
+    if slope > 0.0:
+        out[: a + 1] *= -1.0

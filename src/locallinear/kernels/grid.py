@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .lanes import LANES, add_errors_of, add_scaled
+from .lanes import LANES, MOST_ANCHORS, add_errors_of, choose_again, put_predictions
 from .local_models import TIE
 
 Array = NDArray[np.float64]
@@ -60,33 +60,30 @@ def running_best(errors, residuals, first, floor, best, labels, own, levels, out
 
 
 @njit(cache=True, nogil=True)
-def best_at_levels(fitted, intercepts, Y, floor, levels, labels, own):
+def best_at_levels(X, Y, floor, models, levels, labels, own):
     """Each sample's anchor by its own error, for several numbers of anchors in one pass.
 
     Parameters
     ----------
-    fitted : (m, n, k) the anchors' predictions without intercepts : (m, k)
-    Y : (n, m) targets; floor : (n,) error below which all is rounding
+    X : (d, n) inputs, Y : (m, n) targets, floor : (n,) error below which all is rounding; with
+        samples that do not count at the end, up to whole LANES
+    models : (p, m, k, d + 1) for p sets of models, the intercept last
     levels : increasing numbers of anchors
-    labels : (n, levels), own : (m, n, levels), filled: the anchor, and the residual from it
+    labels : (p, n, levels), own : (m, p, n, levels), filled: the anchor, and the residual from it
     """
-    m, n, k = fitted.shape
-    errors = np.empty(k)
-    for i in range(n):
-        errors[:] = 0.0
-        for t in range(m):
-            for anchor in range(k):
-                residual = Y[i, t] - (fitted[t, i, anchor] + intercepts[t, anchor])
-                errors[anchor] += residual * residual
-        bound, label, start = np.inf, 0, 0  # below the bound, an error is more than tied
+    samples, m, n = (X, Y, floor), len(Y), labels.shape[1]
+    bound, label, residual = np.empty(LANES), np.empty(LANES), np.empty((m, LANES))
+    state = bound, label, residual, np.empty((MOST_ANCHORS, m, LANES))
+    for p, group in np.ndindex((len(models), -(-n // LANES))):
+        i, first = group * LANES, 0
+        bound[:], label[:], residual[:] = np.inf, 0.0, 0.0
         for note in range(levels.size):
-            for anchor in range(start, levels[note]):
-                if errors[anchor] < bound:
-                    bound, label = (errors[anchor] - floor[i]) / (1.0 + TIE), anchor
-            start = levels[note]
-            labels[i, note] = label
-            for t in range(m):
-                own[t, i, note] = Y[i, t] - (fitted[t, i, label] + intercepts[t, label])
+            choose_again(samples, models[p], (i, first, levels[note]), state)  # type: ignore[call-arg]
+            first = levels[note]
+            for lane in range(min(LANES, n - i)):
+                labels[p, i + lane, note] = np.int32(label[lane])
+                for t in range(m):
+                    own[t, p, i + lane, note] = residual[t, lane]
 
 
 @njit(cache=True, nogil=True)
@@ -117,83 +114,39 @@ def correction_factors(inner, squares, weights, alphas):
     return out
 
 
-@njit(inline="always")
-def _add_neighbors(i, first, stop, given, anchors, lanes):
-    """Add neighbours of query i to the sums over anchors (c,) and corrections (c, L).
-
-    `given` are the first six arguments of `predict_levels`. Returns what the weights of these
-    neighbours sum to.
-    """
-    by_anchor, near, weights, factors, labels, own = given
-    K, L = factors.shape[1:]
-    total = 0.0
-    for j in range(first, stop):
-        total += weights[i, j]
-        # Unsigned: a position that cannot be negative need not be tested for it.
-        row = np.uintp(near[i, j])
-        for a in range(anchors.size):
-            anchors[a] += weights[i, j] * by_anchor[i, np.uintp(labels[row, a])]
-        for g in range(0, L, LANES):
-            for a in range(anchors.size):
-                add_scaled(  # type: ignore[call-arg]
-                    lanes, a * L + g, factors, (i * K + j) * L + g, own[row, a]
-                )
-    return total
-
-
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def predict_levels(by_anchor, near, weights, factors, labels, own, levels, out):
+def predict_levels(near, weights, factors, levels, scales, by_anchor, labels, own, out):
     """One target's predictions for every number of neighbours, of anchors, and λ.
 
     Parameters
     ----------
-    by_anchor : (q, k) the anchors' predictions for the queries
     near : (q, K) rows of the neighbours, nearest first; weights : (q, K) theirs
     factors : (q, K, L) from `correction_factors`, L a multiple of LANES
-    labels, own : (n, c) each sample's anchor and residual at c numbers of anchors
     levels : increasing numbers of neighbours, the last at most K
-    out : (q, levels, c, L), filled
+    scales : (q, levels) one over the sum of the weights at each level
+    by_anchor : (p, q, k) for p sets of models, the anchors' predictions for the queries
+    labels, own : (p, n, c) each sample's anchor and residual at c numbers of anchors
+    out : (q, levels, p, c, L), filled
     """
-    given = by_anchor, near, weights, factors, labels, own
-    anchors, lanes = np.empty(labels.shape[1]), np.empty((labels.shape[1], factors.shape[2]))
-    for i in range(by_anchor.shape[0]):
-        anchors[:] = 0.0
-        lanes[:, :] = 0.0
-        total, first = 0.0, 0
-        for note in range(levels.size):
-            total += _add_neighbors(i, first, levels[note], given, anchors, lanes)
-            first = levels[note]
-            scale = 1.0 / total
-            for a in range(anchors.size):
-                for t in range(lanes.shape[1]):
-                    out[i, note, a, t] = (anchors[a] + lanes[a, t]) * scale
+    given = near, weights, factors, levels, scales, by_anchor, labels, own
+    for p, i, g in np.ndindex((len(labels), len(near), factors.shape[2] // LANES)):
+        put_predictions((p, i, g * LANES), given, out[i])  # type: ignore[call-arg]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def add_errors(by_anchor, near, weights, factors, labels, own, levels, y, counts, squared, sums):
+def add_errors(
+    near, weights, factors, levels, scales, by_anchor, labels, own, y, counts, squared, sums
+):
     """Errors of the predictions that `predict_levels` makes, summed over the queries.
 
     Parameters
     ----------
-    by_anchor, near, weights, factors, labels, own, levels : as for `predict_levels`
+    near, weights, factors, levels, scales, by_anchor, labels, own : as for `predict_levels`
     y : (q,) the targets; counts : (q,) how often each query counts
     squared : whether errors are squared or absolute
-    sums : (levels, c, L), added to
+    sums : (levels, p, c, L), added to
     """
-    given = by_anchor, near, weights, factors, labels, own
-    anchors, lanes = np.empty(labels.shape[1]), np.empty((labels.shape[1], factors.shape[2]))
-    for i in range(by_anchor.shape[0]):
-        anchors[:] = 0.0
-        lanes[:, :] = 0.0
-        total, first = 0.0, 0
-        for note in range(levels.size):
-            total += _add_neighbors(i, first, levels[note], given, anchors, lanes)
-            first = levels[note]
-            scale = 1.0 / total
-            c, L = lanes.shape
-            for a in range(c):
-                for g in range(0, L, LANES):
-                    at = (note * c + a) * L + g
-                    add_errors_of(  # type: ignore[call-arg]
-                        sums, at, lanes, a * L + g, anchors[a], scale, y[i], counts[i], squared
-                    )
+    given = near, weights, factors, levels, scales, by_anchor, labels, own
+    for p, i, g in np.ndindex((len(labels), len(near), factors.shape[2] // LANES)):
+        query = y[i], np.sqrt(counts[i]) if squared else counts[i], squared
+        add_errors_of((p, i, g * LANES), given, sums, query)  # type: ignore[call-arg]

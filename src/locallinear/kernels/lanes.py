@@ -1,19 +1,182 @@
-"""Eight numbers at a time, for compiled loops whose arrays the compiler cannot tell apart.
+"""Predictions of a query for many configurations, summed up in the processor's registers.
 
-Where an array that is read might be the one that is written, the compiler keeps to one number
-after the other. These functions say that eight are meant together. They work on C-contiguous
-arrays of doubles and count positions from the first element.
+Where an array that is read might be the one that is written, a compiler keeps to one number after
+the other, and writes each sum back before it goes on. Here the code is generated: eight values of
+λ side by side, the lanes, for several numbers of anchors at once, the block.
 """
+
+from collections.abc import Callable
+from contextlib import contextmanager
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from .local_models import TIE
+
 LANES = 8
 
+# Sizes of blocks: the largest are those that the registers still hold, 1 must be the last.
+COUNTS_AT_ONCE = (10, 3, 1)
+ANCHORS_AT_ONCE = (5, 1)
+MOST_ANCHORS = max(ANCHORS_AT_ONCE)
+
 _DOUBLE = ir.DoubleType()
-_VECTOR = ir.VectorType(_DOUBLE, LANES)
+_EIGHT = ir.VectorType(_DOUBLE, LANES)
+_INDEX = ir.IntType(64)
+_ZEROS = ir.Constant(_EIGHT, [0.0] * LANES)
+
+
+@intrinsic
+def add_errors_of(typingctx, place, given, out, query):
+    """Add count e² or count |e| of a query's predictions to sums (levels, p, c, L).
+
+    Parameters
+    ----------
+    place : (p, i, g) the set of models, the query, and the first of eight λ
+    given : the first eight arguments of `grid.predict_levels`
+    out : the sums
+    query : its target, how much it counts (for e² the root of that), and whether it is e² or |e|
+    """
+    _check_contiguous(*given, out)
+
+    def generate(context, builder, signature, arguments):
+        code = _Code(context, builder)
+        y, count, squared = cgutils.unpack_tuple(builder, arguments[3])
+        squared = builder.trunc(squared, ir.IntType(1))
+        shift = builder.fneg(builder.fmul(count, y))
+        one = ir.Constant(_EIGHT, [1.0] * LANES)
+
+        def finish(before, corrections, chosen, scale):
+            scale = builder.fmul(scale, count)
+            moved = code.multiply_add(chosen, scale, shift)
+            error = code.multiply_add(corrections, code.eight(scale), code.eight(moved))
+            size = code.call("fabs", error)
+            return code.multiply_add(size, builder.select(squared, size, one), before)
+
+        _predict(code, signature, arguments, finish)
+        return context.get_dummy_value()
+
+    return types.void(place, given, out, query), generate
+
+
+@intrinsic
+def put_predictions(typingctx, place, given, out):
+    """Write a query's predictions to out (levels, p, c, L); arguments as for `add_errors_of`."""
+    _check_contiguous(*given, out)
+
+    def generate(context, builder, signature, arguments):
+        code = _Code(context, builder)
+
+        def finish(before, corrections, chosen, scale):
+            return builder.fmul(builder.fadd(corrections, code.eight(chosen)), code.eight(scale))
+
+        _predict(code, signature, arguments, finish)
+        return context.get_dummy_value()
+
+    return types.void(place, given, out), generate
+
+
+def _predict(code: "_Code", signature, arguments, finish: Callable) -> None:
+    """Generate the loops over numbers of anchors, levels and neighbours.
+
+    At each level `finish(before, corrections, chosen, scale)` makes the output of what was there
+    before.
+    """
+    builder = code.builder
+    p, i, g = cgutils.unpack_tuple(builder, arguments[0])
+    near, weights, factors, levels, scales, by_anchor, labels, own = code.tables(
+        signature.args[1], arguments[1]
+    )
+    out = code.table(signature.args[2], arguments[2])
+    n_models, n_samples, n_counts = labels.lengths
+    query, first_sample = code.row(p, near.lengths[0], i), builder.mul(p, n_samples)
+    for a, block in code.blocks(_INDEX(0), n_counts, COUNTS_AT_ONCE):
+        columns = [builder.add(a, _INDEX(b)) for b in range(block)]
+        corrections = [code.variable(_ZEROS) for _ in columns]
+        chosen = [code.variable(_DOUBLE(0.0)) for _ in columns]
+        begin = code.variable(_INDEX(0))
+        with code.loop(levels.width) as level:
+            first, stop = builder.load(begin), levels.number(_INDEX(0), level)
+            builder.store(stop, begin)
+            with code.loop(builder.sub(stop, first)) as step:
+                j = builder.add(first, step)
+                sample = builder.add(first_sample, near.number(i, j))
+                weight = weights.number(i, j)
+                factor = factors.eight(code.row(i, weights.width, j), g)
+                for b, column in enumerate(columns):
+                    label = builder.zext(labels.number(sample, column), _INDEX)
+                    code.add_product(chosen[b], weight, by_anchor.number(query, label))
+                    residual = code.eight(own.number(sample, column))
+                    code.add_product(corrections[b], factor, residual)
+            scale, row = scales.number(i, level), code.row(level, n_models, p)
+            for b, column in enumerate(columns):
+                at = code.row(row, n_counts, column)
+                sums = builder.load(corrections[b]), builder.load(chosen[b])
+                out.put_eight(finish(out.eight(at, g), *sums, scale), at, g)
+
+
+@intrinsic
+def choose_again(typingctx, samples, models, place, state):
+    """Let eight samples choose again, with more anchors.
+
+    Parameters
+    ----------
+    samples : X (d, n), Y (m, n) and floor (n,), as for `grid.best_at_levels`
+    models : (m, k, d + 1) of the anchors, the intercept last
+    place : (i, first, stop) the first of the eight samples, and the anchors from first to stop
+    state : what was chosen so far, updated: bound (8,), below which an error is more than tied,
+        labels (8,), own (m, 8) residuals; and residuals (MOST_ANCHORS, m, 8) as scratch space
+    """
+    _check_contiguous(*samples, models, *state)
+
+    def generate(context, builder, signature, arguments):
+        code, zero = _Code(context, builder), _INDEX(0)
+        X, Y, floor = code.tables(signature.args[0], arguments[0])
+        models = code.table(signature.args[1], arguments[1])
+        i, first, stop = cgutils.unpack_tuple(builder, arguments[2])
+        bound, labels, own, residuals = code.tables(signature.args[3], arguments[3])
+        (m, k, _), d = models.lengths, X.lengths[0]
+        lowest, label = (code.variable(table.eight(zero, zero)) for table in (bound, labels))
+        tied = floor.eight(zero, i)
+        shrink = ir.Constant(_EIGHT, [1.0 / (1.0 + TIE)] * LANES)
+        for anchor, block in code.blocks(first, stop, ANCHORS_AT_ONCE):
+            anchors = [builder.add(anchor, _INDEX(b)) for b in range(block)]
+            errors = [code.variable(_ZEROS) for _ in anchors]
+            with code.loop(m) as t:
+                rows = [code.row(t, k, anchor) for anchor in anchors]
+                fitted = [code.variable(_ZEROS) for _ in anchors]
+                with code.loop(d) as f:
+                    x = X.eight(f, i)
+                    for b, row in enumerate(rows):
+                        code.add_product(fitted[b], x, code.eight(models.number(row, f)))
+                for b, row in enumerate(rows):
+                    intercept = code.eight(models.number(row, d))
+                    value = builder.fadd(builder.load(fitted[b]), intercept)
+                    residual = builder.fsub(Y.eight(t, i), value)
+                    code.add_product(errors[b], residual, residual)
+                    residuals.put_eight(residual, code.row(_INDEX(b), m, t), zero)
+            better = []
+            for b, anchor in enumerate(anchors):
+                error, low = builder.load(errors[b]), builder.load(lowest)
+                better.append(builder.fcmp_ordered("<", error, low))
+                lower = builder.fmul(builder.fsub(error, tied), shrink)
+                builder.store(builder.select(better[b], lower, low), lowest)
+                this = code.eight(builder.sitofp(anchor, _DOUBLE))
+                builder.store(builder.select(better[b], this, builder.load(label)), label)
+            with code.loop(m) as t:
+                kept = own.eight(t, zero)
+                for b, is_better in enumerate(better):
+                    new = residuals.eight(code.row(_INDEX(b), m, t), zero)
+                    kept = builder.select(is_better, new, kept)
+                own.put_eight(kept, t, zero)
+        bound.put_eight(builder.load(lowest), zero, zero)
+        labels.put_eight(builder.load(label), zero, zero)
+        return context.get_dummy_value()
+
+    return types.void(samples, models, place, state), generate
 
 
 def _check_contiguous(*arrays) -> None:
@@ -22,73 +185,99 @@ def _check_contiguous(*arrays) -> None:
             raise TypingError(f"lanes need C-contiguous arrays, but one is {array}")
 
 
-def _pointer(context, builder, kind, array, position):
-    """Where eight numbers of an array begin."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [position]), _VECTOR.as_pointer())
+class _Code:
+    """What generated code is made of."""
+
+    def __init__(self, context, builder):
+        self.context, self.builder = context, builder
+
+    def table(self, kind, value) -> "_Table":
+        """An array."""
+        return _Table(
+            self.builder, self.context.make_array(kind)(self.context, self.builder, value)
+        )
+
+    def tables(self, kinds, values) -> "list[_Table]":
+        """A tuple of arrays."""
+        values = cgutils.unpack_tuple(self.builder, values)
+        return [self.table(kind, value) for kind, value in zip(kinds, values, strict=True)]
+
+    def row(self, i, n, j):
+        """The row of (i, j) where each i has n rows."""
+        return self.builder.add(self.builder.mul(i, n), j)
+
+    def variable(self, start):
+        """A variable that ends up in a register."""
+        kept = cgutils.alloca_once(self.builder, start.type)
+        self.builder.store(start, kept)
+        return kept
+
+    def blocks(self, first, stop, sizes: tuple[int, ...]):
+        """Go from first to stop in the largest blocks possible: where each begins, and its size.
+
+        The code that follows is generated once for each size.
+        """
+        place = self.variable(first)
+        for size in sizes:
+            left = self.builder.sub(stop, self.builder.load(place))
+            with self.loop(self.builder.udiv(left, _INDEX(size))):
+                here = self.builder.load(place)
+                yield here, size
+                self.builder.store(self.builder.add(here, _INDEX(size)), place)
+
+    @contextmanager
+    def loop(self, n):
+        """A loop from 0 to n."""
+        with cgutils.for_range(self.builder, n) as loop:
+            yield loop.index
+
+    def eight(self, number):
+        """A number in all lanes."""
+        undefined = ir.Constant(_EIGHT, ir.Undefined)
+        one = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
+        every = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return self.builder.shuffle_vector(one, undefined, every)
+
+    def call(self, operation: str, *arguments):
+        """An operation of LLVM on numbers, or on eight at a time."""
+        kind = arguments[0].type
+        name = f"llvm.{operation}.{'f64' if kind == _DOUBLE else f'v{LANES}f64'}"
+        signature = ir.FunctionType(kind, [kind] * len(arguments))
+        module = self.builder.module
+        function = module.globals.get(name) or ir.Function(module, signature, name=name)
+        return self.builder.call(function, arguments)
+
+    def multiply_add(self, a, b, c):
+        """The sum of a b and c, rounded once where the processor can."""
+        return self.call("fmuladd", a, b, c)
+
+    def add_product(self, variable, a, b) -> None:
+        self.builder.store(self.multiply_add(a, b, self.builder.load(variable)), variable)
 
 
-def _splat(builder, number):
-    """A number eight times."""
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, _index(0))
-    every = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), every)
+class _Table:
+    """A C-contiguous array as rows of its last axis."""
 
+    def __init__(self, builder, array):
+        self.builder, self.data = builder, array.data
+        self.lengths = cgutils.unpack_tuple(builder, array.shape)
+        self.width = self.lengths[-1]
 
-def _index(i: int):
-    return ir.Constant(ir.IntType(32), i)
+    def at(self, row, column):
+        """Where a number is."""
+        position = self.builder.add(self.builder.mul(row, self.width), column)
+        return self.builder.gep(self.data, [position])
 
+    def number(self, row, column):
+        """A number."""
+        return self.builder.load(self.at(row, column))
 
-def _multiply_add(builder, a, b, c):
-    """The sum of a b and c, rounded once where the processor can."""
-    name, kind = f"llvm.fmuladd.v{LANES}f64", ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-    module = builder.module
-    function = module.globals.get(name) or ir.Function(module, kind, name=name)
-    return builder.call(function, [a, b, c])
+    def eight(self, row, column):
+        """Eight numbers from there on."""
+        place = self.builder.bitcast(self.at(row, column), _EIGHT.as_pointer())
+        return self.builder.load(place, align=8)
 
-
-def _absolute(builder, a):
-    name, kind = f"llvm.fabs.v{LANES}f64", ir.FunctionType(_VECTOR, [_VECTOR])
-    module = builder.module
-    function = module.globals.get(name) or ir.Function(module, kind, name=name)
-    return builder.call(function, [a])
-
-
-@intrinsic
-def add_scaled(typingctx, sums, at, values, start, factor):
-    """sums[at : at + 8] += factor * values[start : start + 8]."""
-    _check_contiguous(sums, values)
-
-    def generate(context, builder, signature, arguments):
-        sums, at, values, start, factor = arguments
-        target = _pointer(context, builder, signature.args[0], sums, at)
-        source = _pointer(context, builder, signature.args[2], values, start)
-        old, new = builder.load(target, align=8), builder.load(source, align=8)
-        builder.store(_multiply_add(builder, new, _splat(builder, factor), old), target, align=8)
-        return context.get_dummy_value()
-
-    return types.void(sums, types.intp, values, types.intp, types.float64), generate
-
-
-@intrinsic
-def add_errors_of(typingctx, sums, at, parts, start, rest, scale, y, count, squared):
-    """sums[at : at + 8] += count e² or count |e|, e = (parts[start : start + 8] + rest) scale − y.
-
-    All but the first four are numbers; `squared` says whether it is e² or |e|.
-    """
-    _check_contiguous(sums, parts)
-
-    def generate(context, builder, signature, arguments):
-        sums, at, parts, start, rest, scale, y, count, squared = arguments
-        target = _pointer(context, builder, signature.args[0], sums, at)
-        source = _pointer(context, builder, signature.args[2], parts, start)
-        whole = builder.fadd(builder.load(source, align=8), _splat(builder, rest))
-        minus_y = builder.fneg(_splat(builder, y))
-        error = _multiply_add(builder, whole, _splat(builder, scale), minus_y)
-        size = builder.select(squared, builder.fmul(error, error), _absolute(builder, error))
-        old = builder.load(target, align=8)
-        builder.store(_multiply_add(builder, size, _splat(builder, count), old), target, align=8)
-        return context.get_dummy_value()
-
-    numbers = [types.float64] * 4
-    return types.void(sums, types.intp, parts, types.intp, *numbers, types.boolean), generate
+    def put_eight(self, values, row, column) -> None:
+        """Write eight numbers there."""
+        place = self.builder.bitcast(self.at(row, column), _EIGHT.as_pointer())
+        self.builder.store(values, place, align=8)
