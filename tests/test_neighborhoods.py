@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
+from locallinear import _structures
 from locallinear._neighborhoods import Neighbors, intrinsic_dimension, neighbor_sets, tree_pays
-from locallinear._structures import Scan, Tree
+from locallinear._structures import Scan, Tree, in_cells
 
 
 def naive(points, searchable, X, n_neighbors):
@@ -119,6 +120,44 @@ def test_one_value_out_of_all_bounds_does_not_make_a_scan_keep_all_points():
     assert candidates.shape[1] <= 256
 
 
+@pytest.mark.parametrize("n_neighbors", [1, 6, 300])
+@pytest.mark.parametrize("kind", ["normal", "lattice", "clusters", "one line", "repeated"])
+def test_cells_hide_nothing(kind, n_neighbors):
+    """Many cells, and queries within and far outside: all as if every point was seen."""
+    rng = np.random.default_rng(0)
+    points = {
+        "normal": lambda: rng.normal(size=(9000, 3)),
+        "lattice": lambda: rng.integers(0, 12, size=(9000, 4)).astype(float),
+        "clusters": lambda: rng.normal(size=(9000, 3)) + 30 * rng.integers(0, 3, size=(9000, 1)),
+        "one line": lambda: np.outer(rng.uniform(size=9000), [1.0, 2.0, 3.0]),
+        "repeated": lambda: rng.normal(size=(90, 3))[rng.integers(0, 90, size=9000)],
+    }[kind]()
+    far = 100 * rng.normal(size=(30, points.shape[1]))
+    X = np.vstack([points[:800] + 0.1 * rng.normal(size=(800, points.shape[1])), far, points[:50]])
+    assert in_cells(points)
+    assert_nearest(alone(Scan, points, None), X, n_neighbors)
+    searchable = rng.uniform(size=9000) < 0.95
+    assert_nearest(alone(Scan, points, searchable), X, n_neighbors)
+
+
+def test_most_cells_are_not_looked_at(monkeypatch):
+    looked = []
+    whole = _structures._Blocks.__getitem__
+
+    def look(blocks, b):
+        looked.append(b)
+        return whole(blocks, b)
+
+    rng = np.random.default_rng(0)
+    points = rng.uniform(size=(60_000, 2))
+    scan = Scan(points, None, 0, len(points))
+    scan.candidates(points[:10], 5, None, 1)
+    monkeypatch.setattr(_structures._Blocks, "__getitem__", look)
+    scan.candidates(0.1 * points[:500], 5, None, 1)  # a corner
+    (blocks,) = scan._kept.values()
+    assert 0 < len(set(looked)) < len(blocks.lowest) / 4
+
+
 @given(
     point_sets(),
     st.lists(st.tuples(st.integers(0, 400), st.floats(0, 0.3)), min_size=1, max_size=6),
@@ -175,6 +214,7 @@ def test_trees_are_chosen_where_points_vary_in_few_dimensions():
     assert not tree_pays(rng.normal(size=(5000, 50)))
     assert not tree_pays(rng.normal(size=(1000, 20)))
     assert tree_pays(rng.normal(size=(100_000, 3)) @ rng.normal(size=(3, 20)))
+    assert not tree_pays(rng.normal(size=(100_000, 8)))
 
 
 def test_intrinsic_dimension_is_that_of_the_surface_not_of_the_space():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ._chunks import row_chunks
-from ._structures import Scan, Tree
+from ._structures import Scan, Tree, in_cells
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -120,15 +120,18 @@ class Neighbors:
 def tree_pays(points: Array) -> bool:
     """Whether a tree is expected to answer a query faster than a scan of all points.
 
-    A scan's time grows with the points and features. A tree's grows steeply with the dimension in
-    which the points really vary, more so where that is hidden in many features, and slowly with
-    their number. Both in microseconds, with constants that were measured (benchmarks/neighbors.py).
+    A scan's time grows with the points and features, less so where it goes by cells. A tree's grows
+    steeply with the dimension in which the points really vary, more so where that is hidden in many
+    features, and slowly with their number. Both in microseconds, with constants that were measured
+    (benchmarks/neighbors.py).
     """
     n, d = points.shape
     varying = min(max(intrinsic_dimension(points), 1.0), d)
     tree = np.exp(0.05 + 0.72 * varying) * (n / 1e5) ** 0.45 * (d / varying) ** 1.4
-    scan = 9 + n * (3.4e-3 + 1.1e-4 * d)
-    return bool(tree < scan)
+    a_point = 3.4e-3 + 1.1e-4 * d
+    if in_cells(points):
+        a_point = min(a_point, 6e-5 * d * varying**0.4)
+    return bool(tree < 9 + n * a_point)
 
 
 def intrinsic_dimension(points: Array) -> float:

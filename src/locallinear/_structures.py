@@ -30,8 +30,12 @@ TIE = 1e-12
 SCAN_BYTES = 2**15
 SCAN_QUERIES = 192
 SCAN_GROUP = 32
-# Points of up to this many bytes are prepared once for all queries of a call.
+# Points of up to this many bytes are prepared once for all queries of a call. Where they are more
+# than a block, the blocks are smaller cells of space, many of which are too far away to matter.
 SCAN_PREPARED = 32 * 2**20
+CELL_BYTES = 2**13
+CELL_QUERIES = 768
+CELL_GROUP = 16
 # Single precision comes first where squared distances from the centre are within these bounds, and
 # is enough where it leaves at most this many candidates for a neighbour.
 SINGLE = 1e-12, 1e30
@@ -105,12 +109,16 @@ class Scan:
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
         workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
-        starts = range(0, len(X), _batch_size(len(X), points.size, workers))
         blocks = cache(partial(self._blocks, points, n_neighbors))
-        blocks(np.float32 if self._single_pays else np.float64)  # before threads, which share them
+        # Made before there are threads, which share them.
+        first = blocks(np.float32 if self._single_pays else np.float64)
+        largest = CELL_QUERIES if first.in_cells else SCAN_QUERIES
+        starts = range(0, len(X), _batch_size(len(X), points.size, workers, largest))
+        order = first.sorted(X - self.centre) if len(starts) > 1 else np.arange(len(X))
 
         def scan(start: int) -> Rows:
-            found = self._look_up(X[start : start + starts.step], n_neighbors, blocks)
+            batch = order[start : start + starts.step]
+            found = self._look_up(X[batch], n_neighbors, blocks)
             return np.where(found >= 0, rows[found], -1)
 
         # One thread a batch of queries beats the matrix product's own threads, and a small
@@ -124,7 +132,7 @@ class Scan:
         width = max(f.shape[1] for f in found)
         out = np.full((len(X), width), -1, dtype=np.intp)
         for start, f in zip(starts, found, strict=True):
-            out[start : start + len(f), : f.shape[1]] = f
+            out[order[start : start + len(f)], : f.shape[1]] = f
         return out
 
     @property
@@ -165,74 +173,123 @@ class _Blocks:
     """Points as blocks of rows (x − c, ||x − c||²), whose products with (−2 (q − c), 1) rank them.
 
     A block is filled up with points very far away to whole groups. There are enough groups for the
-    nearest to be in different ones, mostly.
+    nearest to be in different ones, mostly. Where points are prepared, blocks are cells of space,
+    and those that are farther away than the nearest so far need not be looked at.
     """
 
     def __init__(self, points: Array, centre: Array, n_neighbors: int, precision: type):
-        self.points = points
-        self.centre = centre
-        self.precision = precision
-        self.size = SCAN_BYTES // np.dtype(precision).itemsize
-        self.group = max(1, min(SCAN_GROUP, min(len(points), self.size) // (4 * n_neighbors)))
-        prepared = points.nbytes <= SCAN_PREPARED
-        self._prepared = [self._block(start) for start in self._starts()] if prepared else None
-        self.largest_norm = max(block[: len(points) - start, -1].max() for start, block in self)
+        self.points, self.centre, self.precision = points, centre, precision
+        n, itemsize = len(points), np.dtype(precision).itemsize
+        size, group = SCAN_BYTES // itemsize, SCAN_GROUP
+        self.in_cells = in_cells(points, precision)
+        self._rows: list[slice | Rows] = [slice(i, i + size) for i in range(0, n, size)]
+        if self.in_cells:
+            size, group = CELL_BYTES // itemsize, CELL_GROUP
+            self._rows = [*_cells(points, np.arange(n), size)]
+            cells = [points[rows] - centre for rows in self._rows]
+            self.lowest = np.array([cell.min(axis=0) for cell in cells])
+            self.highest = np.array([cell.max(axis=0) for cell in cells])
+        self.group = max(1, min(group, min(n, size) // (4 * n_neighbors)))
+        # Not infinite: some matrix products multiply even that by the zeros of their padding.
+        self.far = np.finfo(precision).max / 4
+        self._prepared = None
+        if points.nbytes <= SCAN_PREPARED:
+            self._prepared = [self._block(b) for b in range(len(self._rows))]
+        self.largest_norm = 0.0
+        for b, rows in enumerate(self._rows):
+            norms = self[b][: len(points[rows]), -1]
+            self.largest_norm = max(self.largest_norm, float(norms.max()))
 
-    def __iter__(self):
-        if self._prepared is not None:
-            return zip(self._starts(), self._prepared, strict=True)
-        return ((start, self._block(start)) for start in self._starts())
+    def __getitem__(self, b: int) -> NDArray:
+        return self._block(b) if self._prepared is None else self._prepared[b]
 
-    def _starts(self) -> range:
-        return range(0, len(self.points), self.size)
-
-    def _block(self, start: int) -> NDArray:
-        points = self.points[start : start + self.size]
-        n, d = points.shape
+    def _block(self, b: int) -> NDArray:
+        centred = self.points[self._rows[b]] - self.centre
+        n, d = centred.shape
         out = np.zeros((-(-n // self.group) * self.group, d + 1), self.precision)
-        centred = points - self.centre
         with np.errstate(over="ignore"):  # too large for this precision: it will not be used
             out[:n, :-1] = centred
             out[:n, -1] = np.einsum("nd,nd->n", centred, centred)
-        # Not infinite: some matrix products multiply even that by the zeros of their padding.
-        out[n:, -1] = np.finfo(self.precision).max / 4
+        out[n:, -1] = self.far
         return out
+
+    def rows(self, b: int, columns: Rows) -> Rows:
+        """Rows of all points that these of a block are."""
+        rows = self._rows[b]
+        return rows.start + columns if isinstance(rows, slice) else rows[columns]
+
+    def least_squares(self, X: Array) -> Array:
+        """Squared distances from centred queries to the boxes around blocks, (q, blocks)."""
+        out = np.zeros((len(X), len(self._rows)))
+        if not self.in_cells:
+            return out
+        for b, (lowest, highest) in enumerate(zip(self.lowest, self.highest, strict=True)):
+            outside = X - np.clip(X, lowest, highest)
+            np.einsum("qd,qd->q", outside, outside, out=out[:, b])
+        return out
+
+    def sorted(self, X: Array) -> Rows:
+        """An order of centred queries in which those near the same cell are together."""
+        if not self.in_cells:
+            return np.arange(len(X))
+        middle = cKDTree((self.lowest + self.highest) / 2)
+        return np.argsort(middle.query(X)[1], kind="stable")
+
+
+def in_cells(points: Array, precision: type = np.float32) -> bool:
+    """Whether a scan looks only at cells that are near."""
+    size = SCAN_BYTES // np.dtype(precision).itemsize
+    return size < len(points) and points.nbytes <= SCAN_PREPARED
+
+
+def _cells(points: Array, rows: Rows, size: int) -> list[Rows]:
+    """Rows in cells of at most this size: halved again and again where they are widest."""
+    if len(rows) <= size:
+        return [rows]
+    widest = points[rows, np.ptp(points[rows], axis=0).argmax()]
+    order = np.argpartition(widest, len(rows) // 2)
+    halves = rows[order[: len(rows) // 2]], rows[order[len(rows) // 2 :]]
+    return [cell for half in halves for cell in _cells(points, half, size)]
 
 
 def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
     """All candidates for a batch of centred queries: within a bound that falls as points pass.
 
     The K-th smallest of the smallest of groups bounds the K-th smallest of all from above, so
-    that only the groups whose smallest is within it have to be looked at.
+    that only the groups whose smallest is within it have to be looked at, and only the blocks
+    that begin within it.
     """
     q, d = X.shape
     single = blocks.precision is np.float32
     # Rounding of a product of length d + 1, twice: of the bound and of what is held to it.
-    largest = float(blocks.largest_norm) + np.einsum("qd,qd->q", X, X)
+    squares_of_X = np.einsum("qd,qd->q", X, X)
+    largest = blocks.largest_norm + squares_of_X
     if single and not (SINGLE[0] < largest.min() and largest.max() < SINGLE[1]):
         raise TooCoarseError
     most = max(MAX_CANDIDATES, 2 * n_neighbors)
     usual = SINGLE_HITS * n_neighbors if single else most
     slack = ((4 * (d + 2) * np.finfo(blocks.precision).eps) * largest).astype(blocks.precision)
     query: NDArray = np.column_stack([-2.0 * X, np.ones(q)]).astype(blocks.precision)
-    smallest: NDArray = np.empty((q, 0), blocks.precision)
+    smallest: NDArray = np.full((q, n_neighbors), blocks.far / 2, blocks.precision)
+    bound = smallest[:, -1].copy()
+    begins = blocks.least_squares(X) - (squares_of_X + slack)[:, None]
     hits, columns, values = [], [], []
-    for start, block in blocks:
-        squares = (query @ block.T).reshape(q, blocks.group, -1)
+    for b in np.argsort(begins.mean(axis=0)):
+        near = np.flatnonzero(begins[:, b] <= bound)
+        if not len(near):
+            continue
+        squares = (query[near] @ blocks[b].T).reshape(len(near), blocks.group, -1)
         minima = squares.min(axis=1)
-        smallest = np.concatenate([smallest, minima], axis=1)
-        if smallest.shape[1] < n_neighbors:
-            bound = np.full(q, np.inf)
-        else:
-            smallest = np.partition(smallest, n_neighbors - 1, axis=1)[:, :n_neighbors]
-            bound = smallest[:, -1] + slack
-        hit, group = np.nonzero(minima <= bound[:, None])
+        closest = np.concatenate([smallest[near], minima], axis=1)
+        smallest[near] = np.partition(closest, n_neighbors - 1, axis=1)[:, :n_neighbors]
+        bound[near] = smallest[near, -1] + slack[near]
+        hit, group = np.nonzero(minima <= bound[near, None])
         members = squares[hit, :, group]
-        which, place = np.nonzero(members <= bound[hit, None])
+        which, place = np.nonzero(members <= bound[near[hit], None])
         if len(which) > q * usual:
             raise TooCoarseError
-        hits.append(hit[which])
-        columns.append(start + place * squares.shape[2] + group[which])
+        hits.append(near[hit[which]])
+        columns.append(blocks.rows(b, place * squares.shape[2] + group[which]))
         values.append(members[which, place])
     table, square = _by_query(
         np.concatenate(hits), np.concatenate(columns), np.concatenate(values), q
@@ -263,9 +320,9 @@ def _by_differences(X: Array, n_neighbors: int, points: Array) -> Rows:
     return rows
 
 
-def _batch_size(n_queries: int, points_size: int, n_threads: int) -> int:
+def _batch_size(n_queries: int, points_size: int, n_threads: int, largest: int) -> int:
     """Queries a batch, so that batches are small and all threads get equally many."""
-    n_batches = -(-n_queries // SCAN_QUERIES)
+    n_batches = -(-n_queries // largest)
     if n_batches > 1 or n_queries * points_size > WORTH_THREADS:
         n_batches = -(-n_batches // n_threads) * n_threads
     return max(1, -(-n_queries // max(1, n_batches)))
