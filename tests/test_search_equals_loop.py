@@ -364,20 +364,21 @@ def test_features_that_hardly_vary_give_the_mean_and_overflow_nowhere():
 
 @pytest.mark.parametrize("l1_ratio", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("n_near", [5, 25])
-def test_a_path_of_penalties_passes_where_each_penalty_alone_ends(l1_ratio, n_near):
+@pytest.mark.parametrize("d", [20, 40])
+def test_a_path_of_penalties_passes_where_each_penalty_alone_ends(l1_ratio, n_near, d):
     # Many features of very different size that follow a few: nearly collinear neighbourhoods, in
     # which many supports are nearly as good as the best one.
     rng = np.random.default_rng(0)
     hidden = rng.normal(size=(40, n_near, 4)) + 5
-    X = (hidden @ rng.normal(size=(4, 40)) + 0.1 * rng.normal(size=(40, n_near, 40))) * 10.0 ** (
-        rng.integers(-2, 4, 40)
+    X = (hidden @ rng.normal(size=(4, d)) + 0.1 * rng.normal(size=(40, n_near, d))) * 10.0 ** (
+        rng.integers(-2, 4, d)
     )
     Y = hidden[:, :, :1] ** 2 + 20
     alphas = [1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0]
     weights = np.ones((40, n_near))
     path = elastic_net_path(X, Y, weights, alphas, l1_ratio, False)
     alone = [elastic_net_path(X, Y, weights, [a], l1_ratio, False)[0] for a in alphas]
-    far = rng.normal(size=(50, 41)) * np.append(X.std(axis=(0, 1)), 0.0)
+    far = rng.normal(size=(50, d + 1)) * np.append(X.std(axis=(0, 1)), 0.0)
     for a, b in zip(path, alone, strict=True):
         a, b = (np.einsum("nd,kdm->nkm", far, models) for models in (a, b))
         assert_allclose(a, b, atol=1e-10 * np.abs(b).max())

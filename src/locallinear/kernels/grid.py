@@ -78,7 +78,7 @@ def best_at_levels(X, Y, floor, models, levels, labels, own):
         i, first = group * LANES, 0
         bound[:], label[:], residual[:] = np.inf, 0.0, 0.0
         for note in range(levels.size):
-            choose_again(samples, models[p], (i, first, levels[note]), state)  # type: ignore[call-arg]
+            choose_again(samples, models[p], (i, first, levels[note]), state)
             first = levels[note]
             for lane in range(min(LANES, n - i)):
                 labels[p, i + lane, note] = np.int32(label[lane])
@@ -130,7 +130,7 @@ def predict_levels(near, weights, factors, levels, scales, by_anchor, labels, ow
     """
     given = near, weights, factors, levels, scales, by_anchor, labels, own
     for p, i, g in np.ndindex((len(labels), len(near), factors.shape[2] // LANES)):
-        put_predictions((p, i, g * LANES), given, out[i])  # type: ignore[call-arg]
+        put_predictions((p, i, g * LANES), given, out[i])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
@@ -149,4 +149,4 @@ def add_errors(
     given = near, weights, factors, levels, scales, by_anchor, labels, own
     for p, i, g in np.ndindex((len(labels), len(near), factors.shape[2] // LANES)):
         query = y[i], np.sqrt(counts[i]) if squared else counts[i], squared
-        add_errors_of((p, i, g * LANES), given, sums, query)  # type: ignore[call-arg]
+        add_errors_of((p, i, g * LANES), given, sums, query)

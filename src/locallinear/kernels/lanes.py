@@ -7,12 +7,13 @@ the other, and writes each sum back before it goes on. Here the code is generate
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
+from numba.extending import intrinsic as numba_intrinsic
 
 from .local_models import TIE
 
@@ -23,10 +24,13 @@ COUNTS_AT_ONCE = (10, 3, 1)
 ANCHORS_AT_ONCE = (5, 1)
 MOST_ANCHORS = max(ANCHORS_AT_ONCE)
 
-_DOUBLE = ir.DoubleType()
-_EIGHT = ir.VectorType(_DOUBLE, LANES)
-_INDEX = ir.IntType(64)
-_ZEROS = ir.Constant(_EIGHT, [0.0] * LANES)
+# Callers do not pass the typing context, which a type checker cannot know.
+intrinsic: Any = numba_intrinsic
+
+DOUBLE = ir.DoubleType()
+EIGHT = ir.VectorType(DOUBLE, LANES)
+INDEX = ir.IntType(64)
+ZEROS = ir.Constant(EIGHT, [0.0] * LANES)
 
 
 @intrinsic
@@ -40,14 +44,14 @@ def add_errors_of(typingctx, place, given, out, query):
     out : the sums
     query : its target, how much it counts (for e² the root of that), and whether it is e² or |e|
     """
-    _check_contiguous(*given, out)
+    check_contiguous(*given, out)
 
     def generate(context, builder, signature, arguments):
-        code = _Code(context, builder)
+        code = Code(context, builder)
         y, count, squared = cgutils.unpack_tuple(builder, arguments[3])
         squared = builder.trunc(squared, ir.IntType(1))
         shift = builder.fneg(builder.fmul(count, y))
-        one = ir.Constant(_EIGHT, [1.0] * LANES)
+        one = ir.Constant(EIGHT, [1.0] * LANES)
 
         def finish(before, corrections, chosen, scale):
             scale = builder.fmul(scale, count)
@@ -65,10 +69,10 @@ def add_errors_of(typingctx, place, given, out, query):
 @intrinsic
 def put_predictions(typingctx, place, given, out):
     """Write a query's predictions to out (levels, p, c, L); arguments as for `add_errors_of`."""
-    _check_contiguous(*given, out)
+    check_contiguous(*given, out)
 
     def generate(context, builder, signature, arguments):
-        code = _Code(context, builder)
+        code = Code(context, builder)
 
         def finish(before, corrections, chosen, scale):
             return builder.fmul(builder.fadd(corrections, code.eight(chosen)), code.eight(scale))
@@ -79,7 +83,7 @@ def put_predictions(typingctx, place, given, out):
     return types.void(place, given, out), generate
 
 
-def _predict(code: "_Code", signature, arguments, finish: Callable) -> None:
+def _predict(code: "Code", signature, arguments, finish: Callable) -> None:
     """Generate the loops over numbers of anchors, levels and neighbours.
 
     At each level `finish(before, corrections, chosen, scale)` makes the output of what was there
@@ -93,13 +97,13 @@ def _predict(code: "_Code", signature, arguments, finish: Callable) -> None:
     out = code.table(signature.args[2], arguments[2])
     n_models, n_samples, n_counts = labels.lengths
     query, first_sample = code.row(p, near.lengths[0], i), builder.mul(p, n_samples)
-    for a, block in code.blocks(_INDEX(0), n_counts, COUNTS_AT_ONCE):
-        columns = [builder.add(a, _INDEX(b)) for b in range(block)]
-        corrections = [code.variable(_ZEROS) for _ in columns]
-        chosen = [code.variable(_DOUBLE(0.0)) for _ in columns]
-        begin = code.variable(_INDEX(0))
+    for a, block in code.blocks(INDEX(0), n_counts, COUNTS_AT_ONCE):
+        columns = [builder.add(a, INDEX(b)) for b in range(block)]
+        corrections = [code.variable(ZEROS) for _ in columns]
+        chosen = [code.variable(DOUBLE(0.0)) for _ in columns]
+        begin = code.variable(INDEX(0))
         with code.loop(levels.width) as level:
-            first, stop = builder.load(begin), levels.number(_INDEX(0), level)
+            first, stop = builder.load(begin), levels.number(INDEX(0), level)
             builder.store(stop, begin)
             with code.loop(builder.sub(stop, first)) as step:
                 j = builder.add(first, step)
@@ -107,7 +111,7 @@ def _predict(code: "_Code", signature, arguments, finish: Callable) -> None:
                 weight = weights.number(i, j)
                 factor = factors.eight(code.row(i, weights.width, j), g)
                 for b, column in enumerate(columns):
-                    label = builder.zext(labels.number(sample, column), _INDEX)
+                    label = builder.zext(labels.number(sample, column), INDEX)
                     code.add_product(chosen[b], weight, by_anchor.number(query, label))
                     residual = code.eight(own.number(sample, column))
                     code.add_product(corrections[b], factor, residual)
@@ -130,10 +134,10 @@ def choose_again(typingctx, samples, models, place, state):
     state : what was chosen so far, updated: bound (8,), below which an error is more than tied,
         labels (8,), own (m, 8) residuals; and residuals (MOST_ANCHORS, m, 8) as scratch space
     """
-    _check_contiguous(*samples, models, *state)
+    check_contiguous(*samples, models, *state)
 
     def generate(context, builder, signature, arguments):
-        code, zero = _Code(context, builder), _INDEX(0)
+        code, zero = Code(context, builder), INDEX(0)
         X, Y, floor = code.tables(signature.args[0], arguments[0])
         models = code.table(signature.args[1], arguments[1])
         i, first, stop = cgutils.unpack_tuple(builder, arguments[2])
@@ -141,13 +145,13 @@ def choose_again(typingctx, samples, models, place, state):
         (m, k, _), d = models.lengths, X.lengths[0]
         lowest, label = (code.variable(table.eight(zero, zero)) for table in (bound, labels))
         tied = floor.eight(zero, i)
-        shrink = ir.Constant(_EIGHT, [1.0 / (1.0 + TIE)] * LANES)
+        shrink = ir.Constant(EIGHT, [1.0 / (1.0 + TIE)] * LANES)
         for anchor, block in code.blocks(first, stop, ANCHORS_AT_ONCE):
-            anchors = [builder.add(anchor, _INDEX(b)) for b in range(block)]
-            errors = [code.variable(_ZEROS) for _ in anchors]
+            anchors = [builder.add(anchor, INDEX(b)) for b in range(block)]
+            errors = [code.variable(ZEROS) for _ in anchors]
             with code.loop(m) as t:
                 rows = [code.row(t, k, anchor) for anchor in anchors]
-                fitted = [code.variable(_ZEROS) for _ in anchors]
+                fitted = [code.variable(ZEROS) for _ in anchors]
                 with code.loop(d) as f:
                     x = X.eight(f, i)
                     for b, row in enumerate(rows):
@@ -157,19 +161,19 @@ def choose_again(typingctx, samples, models, place, state):
                     value = builder.fadd(builder.load(fitted[b]), intercept)
                     residual = builder.fsub(Y.eight(t, i), value)
                     code.add_product(errors[b], residual, residual)
-                    residuals.put_eight(residual, code.row(_INDEX(b), m, t), zero)
+                    residuals.put_eight(residual, code.row(INDEX(b), m, t), zero)
             better = []
             for b, anchor in enumerate(anchors):
                 error, low = builder.load(errors[b]), builder.load(lowest)
                 better.append(builder.fcmp_ordered("<", error, low))
                 lower = builder.fmul(builder.fsub(error, tied), shrink)
                 builder.store(builder.select(better[b], lower, low), lowest)
-                this = code.eight(builder.sitofp(anchor, _DOUBLE))
+                this = code.eight(builder.sitofp(anchor, DOUBLE))
                 builder.store(builder.select(better[b], this, builder.load(label)), label)
             with code.loop(m) as t:
                 kept = own.eight(t, zero)
                 for b, is_better in enumerate(better):
-                    new = residuals.eight(code.row(_INDEX(b), m, t), zero)
+                    new = residuals.eight(code.row(INDEX(b), m, t), zero)
                     kept = builder.select(is_better, new, kept)
                 own.put_eight(kept, t, zero)
         bound.put_eight(builder.load(lowest), zero, zero)
@@ -179,25 +183,24 @@ def choose_again(typingctx, samples, models, place, state):
     return types.void(samples, models, place, state), generate
 
 
-def _check_contiguous(*arrays) -> None:
+def check_contiguous(*arrays) -> None:
+    """Refuse arrays that the generated code cannot walk through."""
     for array in arrays:
         if not (isinstance(array, types.Array) and array.layout == "C"):
             raise TypingError(f"lanes need C-contiguous arrays, but one is {array}")
 
 
-class _Code:
+class Code:
     """What generated code is made of."""
 
     def __init__(self, context, builder):
         self.context, self.builder = context, builder
 
-    def table(self, kind, value) -> "_Table":
+    def table(self, kind, value) -> "Table":
         """An array."""
-        return _Table(
-            self.builder, self.context.make_array(kind)(self.context, self.builder, value)
-        )
+        return Table(self.builder, self.context.make_array(kind)(self.context, self.builder, value))
 
-    def tables(self, kinds, values) -> "list[_Table]":
+    def tables(self, kinds, values) -> "list[Table]":
         """A tuple of arrays."""
         values = cgutils.unpack_tuple(self.builder, values)
         return [self.table(kind, value) for kind, value in zip(kinds, values, strict=True)]
@@ -220,10 +223,10 @@ class _Code:
         place = self.variable(first)
         for size in sizes:
             left = self.builder.sub(stop, self.builder.load(place))
-            with self.loop(self.builder.udiv(left, _INDEX(size))):
+            with self.loop(self.builder.udiv(left, INDEX(size))):
                 here = self.builder.load(place)
                 yield here, size
-                self.builder.store(self.builder.add(here, _INDEX(size)), place)
+                self.builder.store(self.builder.add(here, INDEX(size)), place)
 
     @contextmanager
     def loop(self, n):
@@ -233,7 +236,7 @@ class _Code:
 
     def eight(self, number):
         """A number in all lanes."""
-        undefined = ir.Constant(_EIGHT, ir.Undefined)
+        undefined = ir.Constant(EIGHT, ir.Undefined)
         one = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
         every = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return self.builder.shuffle_vector(one, undefined, every)
@@ -241,7 +244,7 @@ class _Code:
     def call(self, operation: str, *arguments):
         """An operation of LLVM on numbers, or on eight at a time."""
         kind = arguments[0].type
-        name = f"llvm.{operation}.{'f64' if kind == _DOUBLE else f'v{LANES}f64'}"
+        name = f"llvm.{operation}.{'f64' if kind == DOUBLE else f'v{LANES}f64'}"
         signature = ir.FunctionType(kind, [kind] * len(arguments))
         module = self.builder.module
         function = module.globals.get(name) or ir.Function(module, signature, name=name)
@@ -252,10 +255,11 @@ class _Code:
         return self.call("fmuladd", a, b, c)
 
     def add_product(self, variable, a, b) -> None:
+        """Add a b to a variable."""
         self.builder.store(self.multiply_add(a, b, self.builder.load(variable)), variable)
 
 
-class _Table:
+class Table:
     """A C-contiguous array as rows of its last axis."""
 
     def __init__(self, builder, array):
@@ -274,10 +278,10 @@ class _Table:
 
     def eight(self, row, column):
         """Eight numbers from there on."""
-        place = self.builder.bitcast(self.at(row, column), _EIGHT.as_pointer())
+        place = self.builder.bitcast(self.at(row, column), EIGHT.as_pointer())
         return self.builder.load(place, align=8)
 
     def put_eight(self, values, row, column) -> None:
         """Write eight numbers there."""
-        place = self.builder.bitcast(self.at(row, column), _EIGHT.as_pointer())
+        place = self.builder.bitcast(self.at(row, column), EIGHT.as_pointer())
         self.builder.store(values, place, align=8)
