@@ -1,7 +1,11 @@
-"""Slices of rows that keep temporary arrays small."""
+"""Temporary arrays: slices of rows that keep them small, and memory that is used again."""
 
+import math
+import threading
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 
 # Beyond a few megabytes a temporary array falls out of the processor's cache, and larger
@@ -15,3 +19,22 @@ def row_chunks(n_rows: int, row_bytes: int, first: int = 0) -> Iterator[slice]:
     step = max(1, budget // max(row_bytes, 1))
     for start in range(first, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+class Scratch(threading.local):
+    """Arrays by name that a thread fills again and again.
+
+    Memory that comes and goes in every step of a loop is handed back to the system each time, and
+    made anew: on a short step that takes as long as the work.
+    """
+
+    def __init__(self):
+        self._kept: dict[str, NDArray] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: type = np.float64) -> NDArray:
+        """An array of this shape, with whatever was left in it; it is good until the next one."""
+        size = math.prod(shape)
+        kept = self._kept.get(name)
+        if kept is None or kept.size < size:
+            kept = self._kept[name] = np.empty(size, dtype)
+        return kept[:size].reshape(shape)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ._anchors import select_points
-from ._chunks import row_chunks
+from ._chunks import Scratch, row_chunks
 from ._nearness import fit_nearness
 from ._scaling import fit_space
 from ._validation import (
@@ -301,17 +301,17 @@ class AnchorSet:
         return moments
 
     def assignments(
-        self, models: Array, assignment_neighbors: list[int]
+        self, models: Array, assignment_neighbors: list[int], scratch: Scratch
     ) -> Iterator[tuple[NDArray[np.int32], Array]]:
         """For each way of assigning, labels (p, n, c) and residuals (m, p, n, c) at the c counts.
 
-        There are p sets of models, (p, k, d + 1, m).
+        There are p sets of models, (p, k, d + 1, m). What is given is good until the next is.
         """
         levels, place = np.unique(self.counts, return_inverse=True)
         smooth = [self._smooth_assignments(some, assignment_neighbors, levels) for some in models]
         for n_near in assignment_neighbors:
             if n_near == 1:
-                labels, own = self._own_assignments(models, levels)
+                labels, own = self._own_assignments(models, levels, scratch)
             else:
                 each = zip(*(next(assigned) for assigned in smooth), strict=True)
                 labels, own = np.stack(next(each)), np.stack(next(each), axis=1)
@@ -319,13 +319,15 @@ class AnchorSet:
                 labels, own = labels.take(place, axis=-1), own.take(place, axis=-1)
             yield labels, own
 
-    def _own_assignments(self, models: Array, levels: Rows) -> tuple[NDArray[np.int32], Array]:
+    def _own_assignments(
+        self, models: Array, levels: Rows, scratch: Scratch
+    ) -> tuple[NDArray[np.int32], Array]:
         """By each sample's own error."""
         from .kernels.grid import best_at_levels  # compiled: loaded when needed
 
         p, (n, m) = len(models), self.fold.Y.shape
-        labels = np.empty((p, n, len(levels)), dtype=np.int32)
-        own = np.empty((m, p, n, len(levels)))
+        labels = scratch.array("labels", (p, n, len(levels)), np.int32)
+        own = scratch.array("own", (m, p, n, len(levels)))
         by_target = np.ascontiguousarray(models.transpose(0, 3, 1, 2))
         best_at_levels(*self.fold.in_lanes, by_target, levels, labels, own)
         return labels, own

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ._chunks import CACHE_BYTES
+from ._chunks import CACHE_BYTES, Scratch
 from ._folds import Fold, Weighting
 from ._scores import Errors
 
@@ -20,10 +20,14 @@ class Predictor:
     fold, models : the split, and p sets of anchor models, (p, k, d + 1, m)
     labels, own : (p, n, c), (m, p, n, c) each sample's anchor and residual at c counts
     weightings : which together serve all levels of the fold
+    scratch : memory
     """
 
-    def __init__(self, fold: Fold, models, labels, own, weightings: list[Weighting]):
+    def __init__(
+        self, fold: Fold, models, labels, own, weightings: list[Weighting], scratch: Scratch
+    ):
         self.fold, self.labels, self.own, self.weightings = fold, labels, own, weightings
+        self.scratch = scratch
         # By target: (m, p, d, k) and (m, p, 1, k).
         self.coefs = np.ascontiguousarray(models[:, :, :-1].transpose(3, 0, 2, 1))
         self.intercepts = models[:, :, -1].transpose(2, 0, 1)[:, :, None]
@@ -68,8 +72,10 @@ class Predictor:
         """What the compiled functions take, for each target and weighting."""
         fold = self.fold
         for t, own in enumerate(self.own):
-            by_anchor = fold.queries[block] @ self.coefs[t]
-            by_anchor += self.intercepts[t]
+            queries, coefs, intercepts = fold.queries[block], self.coefs[t], self.intercepts[t]
+            shape = len(coefs), len(queries), coefs.shape[2]
+            by_anchor = np.matmul(queries, coefs, out=self.scratch.array("by_anchor", shape))
+            by_anchor += intercepts
             of_models = by_anchor, self.labels, own
             for weighting in self.weightings:
                 yield t, weighting, (fold.near[block], *weighting.of(block), *of_models)

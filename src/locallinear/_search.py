@@ -18,7 +18,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ._chunks import row_chunks
+from ._chunks import Scratch, row_chunks
 from ._folds import AnchorSet, Split
 from ._predictor import Predictor
 from ._progress import Progress
@@ -72,6 +72,7 @@ class Search:
         self.best = -np.inf
         self.interrupted = False
         self._lock = threading.Lock()
+        self._scratch = Scratch()
         self._deadline = np.inf
         self._stopped = False
 
@@ -221,7 +222,7 @@ class Search:
         if not fold.levels:
             return scores, reasons
         place = np.searchsorted(fold.levels, np.array(grid["n_neighbors"])[fold.possible])
-        assigned = anchors.assignments(models, grid["assignment_neighbors"])
+        assigned = anchors.assignments(models, grid["assignment_neighbors"], self._scratch)
         for a, (labels, own) in enumerate(assigned):
             for w in self._in_time(range(len(grid["weights"]))):
                 try:
@@ -230,7 +231,7 @@ class Search:
                     reason = f"weights failed with {type(error).__name__}: {error}"
                     reasons[:, :, a, ..., w] = self._number(reason)
                     continue
-                predictor = Predictor(fold, models, labels, own, weightings)
+                predictor = Predictor(fold, models, labels, own, weightings, self._scratch)
                 told = self._score_all(make_metric(), predictor)
                 for out, flat in zip((scores, reasons), told, strict=True):
                     by_level = flat.reshape(len(fold.levels), *shape[1:2], shape[3], -1)
