@@ -339,10 +339,13 @@ def _columns(box: dict[str, list], wanted: Collection[str]) -> Iterator[tuple[st
 
 def _rank(mean: Array) -> NDArray[np.int32]:
     """Ranks from 1 for the highest; equal scores share the lowest of their ranks."""
-    filled = np.where(np.isfinite(mean), mean, -np.inf)
-    order = np.argsort(-filled)
-    ordered = filled[order]
-    new = np.concatenate([[True], ordered[1:] < ordered[:-1]])
+    costs = np.negative(mean)
+    costs[~np.isfinite(mean)] = np.inf
+    order = np.argsort(costs)
+    ordered = costs[order]
+    # The rank of a score is one more than the place of the first that is equal to it.
+    first = np.arange(1, len(mean) + 1, dtype=np.int32)
+    first[1:][ordered[1:] == ordered[:-1]] = 0
     ranks = np.empty(len(mean), dtype=np.int32)
-    ranks[order] = (np.flatnonzero(new) + 1)[np.cumsum(new) - 1]
+    ranks[order] = np.maximum.accumulate(first, out=first)
     return ranks

@@ -125,13 +125,15 @@ class Fold:
         return np.einsum("nd,nd->n", self.Z, self.Z)[self.near]
 
     @cached_property
-    def in_lanes(self) -> tuple[Array, Array, Array]:
-        """Inputs (d, n), targets (m, n) and tie floors (n,), with zeros up to whole lanes."""
-        n = len(self.Z)
-        padded = np.zeros((self.Z.shape[1] + self.Y.shape[1] + 1, n + -n % LANES))
-        padded[:, :n] = np.column_stack([self.Z, self.Y, self.floor]).T
-        X, Y, floor = np.split(padded, np.cumsum([self.Z.shape[1], self.Y.shape[1]]))
-        return X, Y, floor[0]
+    def wide_queries(self) -> Array:
+        """The queries with a constant feature, (q, d + 1)."""
+        return _with_constant(self.queries)
+
+    @cached_property
+    def samples_in_lanes(self) -> tuple[Array, Array, Array]:
+        """Inputs (d + 1, n), targets (m, n) and tie floors (n,), with zeros up to whole lanes."""
+        inputs, targets = _in_lanes(_with_constant(self.Z)), _in_lanes(self.Y)
+        return inputs, targets, _in_lanes(self.floor[:, None])[0]
 
     @cached_property
     def sample_neighbors(self) -> Rows:
@@ -205,6 +207,18 @@ class Fold:
     def _select(self, selection: str, k: int) -> Array:
         rng = check_random_state(self.seed)
         return select_points(selection, k, self.Z, self.weights, rng)[0]
+
+
+def _with_constant(rows: Array) -> Array:
+    return np.column_stack([rows, np.ones(len(rows))])
+
+
+def _in_lanes(rows: Array) -> Array:
+    """Rows as columns, with zeros up to whole lanes."""
+    n, d = rows.shape
+    out = np.zeros((d, n + -n % LANES))
+    out[:, :n] = rows.T
+    return out
 
 
 class Weighting:
@@ -329,7 +343,7 @@ class AnchorSet:
         labels = scratch.array("labels", (p, n, len(levels)), np.int32)
         own = scratch.array("own", (m, p, n, len(levels)))
         by_target = np.ascontiguousarray(models.transpose(0, 3, 1, 2))
-        best_at_levels(*self.fold.in_lanes, by_target, levels, labels, own)
+        best_at_levels(*self.fold.samples_in_lanes, by_target, levels, labels, own)
         return labels, own
 
     def _smooth_assignments(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._chunks import CACHE_BYTES, Scratch
-from ._folds import Fold, Weighting
+from ._folds import LANES, Fold, Weighting
 from ._scores import Errors
 
 Array = NDArray[np.float64]
@@ -28,9 +28,10 @@ class Predictor:
     ):
         self.fold, self.labels, self.own, self.weightings = fold, labels, own, weightings
         self.scratch = scratch
-        # By target: (m, p, d, k) and (m, p, 1, k).
-        self.coefs = np.ascontiguousarray(models[:, :, :-1].transpose(3, 0, 2, 1))
-        self.intercepts = models[:, :, -1].transpose(2, 0, 1)[:, :, None]
+        # By target: (m, p, d + 1, k), with anchors that no sample has up to whole lanes.
+        p, k, d, m = models.shape
+        self.models = np.zeros((m, p, d, k + -k % LANES))
+        self.models[..., :k] = models.transpose(3, 0, 2, 1)
         # λ are padded to whole lanes.
         n_padded, self.n_alphas = len(weightings[0].alphas), len(fold.grid["alpha"])
         self.shape = len(fold.levels), len(models), labels.shape[2], n_padded
@@ -55,7 +56,7 @@ class Predictor:
 
         m = len(self.own)
         sums = np.zeros((m, *self.shape))
-        for block in self._blocks(4 * 8 * self.intercepts[0].size):
+        for block in self._blocks(4 * 8 * self.models[0, :, 0].size):
             counts = metric.weights[block]
             for t, weighting, given in self._of_block(block):
                 y, out = metric.Y[block, t], sums[t, weighting.place]
@@ -70,12 +71,12 @@ class Predictor:
 
     def _of_block(self, block: slice) -> Iterator[tuple[int, Weighting, tuple]]:
         """What the compiled functions take, for each target and weighting."""
-        fold = self.fold
-        for t, own in enumerate(self.own):
-            queries, coefs, intercepts = fold.queries[block], self.coefs[t], self.intercepts[t]
-            shape = len(coefs), len(queries), coefs.shape[2]
-            by_anchor = np.matmul(queries, coefs, out=self.scratch.array("by_anchor", shape))
-            by_anchor += intercepts
+        from .kernels.grid import fit_queries  # compiled: loaded when needed
+
+        fold, (p, _, k) = self.fold, self.models.shape[1:]
+        by_anchor = self.scratch.array("by_anchor", (p, block.stop - block.start, k))
+        for t, (models, own) in enumerate(zip(self.models, self.own, strict=True)):
+            fit_queries(fold.wide_queries, models, block.start, block.stop, by_anchor)
             of_models = by_anchor, self.labels, own
             for weighting in self.weightings:
                 yield t, weighting, (fold.near[block], *weighting.of(block), *of_models)

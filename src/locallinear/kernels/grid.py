@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .lanes import LANES, MOST_ANCHORS, add_errors_of, choose_again, put_predictions
+from .lanes import LANES, MOST_ROWS, add_errors_of, choose_again, put_predictions, put_products
 from .local_models import TIE
 
 Array = NDArray[np.float64]
@@ -65,15 +65,15 @@ def best_at_levels(X, Y, floor, models, levels, labels, own):
 
     Parameters
     ----------
-    X : (d, n) inputs, Y : (m, n) targets, floor : (n,) error below which all is rounding; with
-        samples that do not count at the end, up to whole LANES
+    X : (d + 1, n) inputs with a constant feature, Y : (m, n) targets, floor : (n,) error below
+        which all is rounding; with samples that do not count at the end, up to whole LANES
     models : (p, m, k, d + 1) for p sets of models, the intercept last
     levels : increasing numbers of anchors
     labels : (p, n, levels), own : (m, p, n, levels), filled: the anchor, and the residual from it
     """
     samples, m, n = (X, Y, floor), len(Y), labels.shape[1]
     bound, label, residual = np.empty(LANES), np.empty(LANES), np.empty((m, LANES))
-    state = bound, label, residual, np.empty((MOST_ANCHORS, m, LANES))
+    state = bound, label, residual, np.empty((MOST_ROWS, m, LANES))
     for p, group in np.ndindex((len(models), -(-n // LANES))):
         i, first = group * LANES, 0
         bound[:], label[:], residual[:] = np.inf, 0.0, 0.0
@@ -114,6 +114,20 @@ def correction_factors(inner, squares, weights, alphas):
     return out
 
 
+@njit(cache=True, nogil=True)
+def fit_queries(queries, models, first, stop, out):
+    """Predictions by all anchors for the queries from first to stop.
+
+    Parameters
+    ----------
+    queries : (q, d + 1), with a constant feature
+    models : (p, d + 1, k) for p sets of models, k a multiple of LANES
+    out : (p, stop − first, k), filled
+    """
+    for p in range(len(models)):
+        put_products(queries, models[p], first, stop, out[p])
+
+
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
 def predict_levels(near, weights, factors, levels, scales, by_anchor, labels, own, out):
     """One target's predictions for every number of neighbours, of anchors, and λ.
@@ -124,7 +138,7 @@ def predict_levels(near, weights, factors, levels, scales, by_anchor, labels, ow
     factors : (q, K, L) from `correction_factors`, L a multiple of LANES
     levels : increasing numbers of neighbours, the last at most K
     scales : (q, levels) one over the sum of the weights at each level
-    by_anchor : (p, q, k) for p sets of models, the anchors' predictions for the queries
+    by_anchor : (p, q, k) for p sets of models, the anchors' predictions, from `fit_queries`
     labels, own : (p, n, c) each sample's anchor and residual at c numbers of anchors
     out : (q, levels, p, c, L), filled
     """

@@ -21,8 +21,8 @@ LANES = 8
 
 # Sizes of blocks: the largest are those that the registers still hold, 1 must be the last.
 COUNTS_AT_ONCE = (10, 3, 1)
-ANCHORS_AT_ONCE = (5, 1)
-MOST_ANCHORS = max(ANCHORS_AT_ONCE)
+ROWS_AT_ONCE = (5, 1)
+MOST_ROWS = max(ROWS_AT_ONCE)
 
 # Callers do not pass the typing context, which a type checker cannot know.
 intrinsic: Any = numba_intrinsic
@@ -128,11 +128,11 @@ def choose_again(typingctx, samples, models, place, state):
 
     Parameters
     ----------
-    samples : X (d, n), Y (m, n) and floor (n,), as for `grid.best_at_levels`
+    samples : X (d + 1, n), Y (m, n) and floor (n,), as for `grid.best_at_levels`
     models : (m, k, d + 1) of the anchors, the intercept last
     place : (i, first, stop) the first of the eight samples, and the anchors from first to stop
     state : what was chosen so far, updated: bound (8,), below which an error is more than tied,
-        labels (8,), own (m, 8) residuals; and residuals (MOST_ANCHORS, m, 8) as scratch space
+        labels (8,), own (m, 8) residuals; and residuals (MOST_ROWS, m, 8) as scratch space
     """
     check_contiguous(*samples, models, *state)
 
@@ -142,23 +142,16 @@ def choose_again(typingctx, samples, models, place, state):
         models = code.table(signature.args[1], arguments[1])
         i, first, stop = cgutils.unpack_tuple(builder, arguments[2])
         bound, labels, own, residuals = code.tables(signature.args[3], arguments[3])
-        (m, k, _), d = models.lengths, X.lengths[0]
+        m, k, _ = models.lengths
         lowest, label = (code.variable(table.eight(zero, zero)) for table in (bound, labels))
         tied = floor.eight(zero, i)
         shrink = ir.Constant(EIGHT, [1.0 / (1.0 + TIE)] * LANES)
-        for anchor, block in code.blocks(first, stop, ANCHORS_AT_ONCE):
+        for anchor, block in code.blocks(first, stop, ROWS_AT_ONCE):
             anchors = [builder.add(anchor, INDEX(b)) for b in range(block)]
             errors = [code.variable(ZEROS) for _ in anchors]
             with code.loop(m) as t:
                 rows = [code.row(t, k, anchor) for anchor in anchors]
-                fitted = [code.variable(ZEROS) for _ in anchors]
-                with code.loop(d) as f:
-                    x = X.eight(f, i)
-                    for b, row in enumerate(rows):
-                        code.add_product(fitted[b], x, code.eight(models.number(row, f)))
-                for b, row in enumerate(rows):
-                    intercept = code.eight(models.number(row, d))
-                    value = builder.fadd(builder.load(fitted[b]), intercept)
+                for b, value in enumerate(_products(code, models, rows, X, i)):
                     residual = builder.fsub(Y.eight(t, i), value)
                     code.add_product(errors[b], residual, residual)
                     residuals.put_eight(residual, code.row(INDEX(b), m, t), zero)
@@ -181,6 +174,39 @@ def choose_again(typingctx, samples, models, place, state):
         return context.get_dummy_value()
 
     return types.void(samples, models, place, state), generate
+
+
+@intrinsic
+def put_products(typingctx, A, B, first, stop, out):
+    """Write A[first : stop] B to out, for B (d, k) with k a multiple of LANES.
+
+    For the few columns that A has here this is faster than a general matrix product.
+    """
+    check_contiguous(A, B, out)
+
+    def generate(context, builder, signature, arguments):
+        code = Code(context, builder)
+        A, B, out = (code.table(signature.args[k], arguments[k]) for k in (0, 1, 4))
+        first, stop = arguments[2:4]
+        for row, block in code.blocks(first, stop, ROWS_AT_ONCE):
+            rows = [builder.add(row, INDEX(b)) for b in range(block)]
+            with code.loop(builder.udiv(B.width, INDEX(LANES))) as group:
+                column = builder.mul(group, INDEX(LANES))
+                for each, value in zip(rows, _products(code, A, rows, B, column), strict=True):
+                    out.put_eight(value, builder.sub(each, first), column)
+        return context.get_dummy_value()
+
+    return types.void(A, B, types.intp, types.intp, out), generate
+
+
+def _products(code: "Code", A: "Table", rows: list, B: "Table", column) -> list:
+    """Some rows of A times eight columns of B, from a column on."""
+    sums = [code.variable(ZEROS) for _ in rows]
+    with code.loop(B.lengths[0]) as f:
+        eight = B.eight(f, column)
+        for total, row in zip(sums, rows, strict=True):
+            code.add_product(total, eight, code.eight(A.number(row, f)))
+    return [code.builder.load(total) for total in sums]
 
 
 def check_contiguous(*arrays) -> None:
