@@ -7,9 +7,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression, Ridge
 
+from locallinear import _folds
 from locallinear.kernels import combine
 from locallinear.kernels.anchors import elastic_net_path, fit_models, ridge_path
+from locallinear.kernels.codegen import LANES
+from locallinear.kernels.elastic_net import solve_path
 from reference import certified_elastic_net
+
+ALPHAS = np.array([1.0, 0.1, 0.01])
 
 
 @st.composite
@@ -77,6 +82,31 @@ def assert_optimal(X, Y, weights, fit_intercept, models, alpha, l1_ratio, slack=
     on = coef != 0
     assert np.abs(gradient - bound * np.sign(coef))[on].max(initial=0.0) <= slack * scale
     assert np.abs(gradient)[~on].max(initial=0.0) <= bound + slack * scale
+
+
+@pytest.mark.parametrize("k", [1, 7, 9])
+def test_problems_beside_a_hopeless_one_are_solved_as_if_alone(k):
+    rng = np.random.default_rng(0)
+    gram, moment = np.empty((k, 4, 4)), rng.normal(size=(k, 4, 1))
+    for i in range(k):
+        rows = rng.normal(size=(12, 4))
+        gram[i] = rows.T @ rows
+    alone = [solve_path(gram[i : i + 1], moment[i : i + 1], ALPHAS, 0.5) for i in range(k)]
+    gram[0], moment[0] = np.inf, np.nan
+    together = solve_path(gram, moment, ALPHAS, 0.5)
+    for i in range(1, k):
+        assert_array_equal(together[:, i], alone[i][:, 0])
+
+
+def test_coefficients_whose_products_underflow():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 3))
+    gram, moment = (rows.T @ rows)[None], (rows.T @ rows @ [1.0, -2.0, 0.5])[None, :, None]
+    plain = solve_path(gram, moment, ALPHAS, 0.5)
+    tiny = solve_path(gram * 2.0**600, moment * 2.0**50, ALPHAS * 2.0**50, 0.5)
+    # The penalty of squares is then too small to be felt, that of absolute values is the same.
+    assert_allclose(tiny[1:] * 2.0**550, plain[1:], rtol=0.5)
+    assert (tiny != 0).any()
 
 
 def test_a_lasso_of_equal_columns_is_optimal_though_not_unique():
@@ -207,3 +237,7 @@ def test_penalties_are_padded_to_what_the_compiled_loops_take_at_once():
     from locallinear.kernels import lanes
 
     assert _folds.LANES == lanes.LANES
+
+
+def test_arrays_are_padded_to_the_lanes_of_the_compiled_code():
+    assert _folds.LANES == LANES

@@ -158,6 +158,24 @@ def test_most_cells_are_not_looked_at(monkeypatch):
     assert 0 < len(set(looked)) < len(blocks.lowest) / 4
 
 
+def test_cells_are_made_once_and_not_for_rows_that_are_left(monkeypatch):
+    made = []
+    cells = _structures._cells
+    monkeypatch.setattr(_structures, "_cells", lambda *a: made.append(len(a[1])) or cells(*a))
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(9000, 3)), rng.normal(size=(20, 3))
+    scan = Scan(points, None, 0, len(points))
+    for n_neighbors in (1, 5, 30):
+        scan.candidates(X, n_neighbors, None, 1)
+    assert made.count(9000) == 1
+    gone = np.ones(9000, dtype=bool)
+    gone[3] = False
+    scan.candidates(X, 5, gone, 1)
+    scan.candidates(X, 200, None, 1)  # too many for small groups
+    assert made.count(9000) == 1
+    assert 8999 not in made
+
+
 @given(
     point_sets(),
     st.lists(st.tuples(st.integers(0, 400), st.floats(0, 0.3)), min_size=1, max_size=6),

@@ -33,6 +33,19 @@ def test_a_tiny_budget_still_scores_something(samples, n_jobs):
     assert model.predict(samples[0]).shape == (90,)
 
 
+def test_the_time_is_looked_at_between_penalties_where_a_scorer_may_be_slow(samples):
+    calls = []
+
+    def slow(model, X, y):
+        calls.append(1)
+        return 0.0
+
+    grid = GRID | {"anchor_alpha": [10.0**p for p in range(-4, 4)]}
+    model = FALLRegressorCV(grid, cv=3, scoring=slow, time_budget=1e-9, random_state=0)
+    model.fit(*samples)
+    assert len(calls) == 3 * 2 * 3 * 2  # splits, n_anchors, n_neighbors, alpha
+
+
 def test_scores_under_a_budget_are_those_without(fitted_search, samples, ticking):
     model = FALLRegressorCV(GRID, time_budget=60, random_state=0).fit(*samples)
     scored = np.isfinite(model.cv_results_["mean_test_score"])

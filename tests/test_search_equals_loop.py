@@ -202,6 +202,44 @@ def test_random_grids_of_a_classifier_with_sample_weights(scoring):
     compare_weighted(search, X, y, weight)
 
 
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "neg_mean_absolute_error"])
+def test_more_values_than_are_scored_side_by_side(m, scoring):
+    """More λ than lanes, and numbers of anchors in blocks of every size."""
+    grid = {
+        "alpha": [10.0**p for p in range(-4, 5)],
+        "n_anchors": [1, 2, 3, 4, 5, 7, 9, 11, 13, 17, 19, 23, 29, 40],
+        "n_neighbors": [1, 4],
+        "anchor_alpha": [0.01, 1.0],
+        "anchor_l1_ratio": [0.5],
+    }
+    compare(FALLRegressorCV(grid, cv=2, scoring=scoring, random_state=0), *problem(60, m))
+
+
+def test_weights_that_lie_in_memory_by_columns():
+    def by_columns(distances):
+        return np.asfortranarray(1 / (1 + distances))
+
+    grid = {"weights": [by_columns, "uniform"], "n_neighbors": [2, 5]}
+    compare(FALLRegressorCV(grid, scoring="r2", random_state=0), *problem())
+
+
+def test_weights_of_test_samples_do_not_blur_exact_predictions():
+    X, _ = problem()
+    grid = {"n_neighbors": [1], "n_anchors": [3]}
+    search = FALLRegressorCV(grid, scoring="r2", random_state=0)
+    search.fit(X, np.full(60, 2.5), sample_weight=np.full(60, 2.0))
+    assert_array_equal(search.cv_results_["mean_test_score"], 1.0)
+
+
+def test_errors_that_overflow_leave_the_first_anchor():
+    X, y = problem()
+    models = np.full((2, D + 1, 1), 1e200)
+    grid = {"anchor_models": [models], "scaling": [None], "n_neighbors": [3]}
+    with np.errstate(over="ignore"):
+        compare(FALLRegressorCV(grid, scoring="neg_mean_absolute_error", random_state=0), X, y)
+
+
 def test_weights_of_whole_numbers_score_as_repeated_rows():
     X, y = problem(40, seed=9)
     weight = np.random.default_rng(9).integers(1, 4, len(X))

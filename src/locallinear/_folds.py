@@ -214,9 +214,13 @@ def _with_constant(rows: Array) -> Array:
 
 
 def _in_lanes(rows: Array) -> Array:
-    """Rows as columns, with zeros up to whole lanes."""
+    """Rows as columns, with zeros up to whole lanes.
+
+    Features a multiple of 512 samples apart would push each other out of the cache.
+    """
     n, d = rows.shape
-    out = np.zeros((d, n + -n % LANES))
+    width = n + -n % LANES
+    out = np.zeros((d, width if width % 512 else width + LANES))
     out[:, :n] = rows.T
     return out
 
@@ -225,7 +229,7 @@ class Weighting:
     """Weights (q, K) of neighbours that serve some of a fold's levels, and what follows of them."""
 
     def __init__(self, fold: Fold, levels: list[int], weights: Array, constant: float):
-        self.fold, self.weights, self.constant = fold, weights, constant
+        self.fold, self.weights, self.constant = fold, np.ascontiguousarray(weights), constant
         self.levels = np.array(levels)
         self.scales = 1.0 / np.cumsum(weights, axis=1).take(self.levels - 1, axis=1)
         first = fold.levels.index(levels[0])

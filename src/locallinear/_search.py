@@ -3,7 +3,7 @@
 A grid is a box with an axis a parameter, in alphabetical order, as scikit-learn's ParameterGrid
 runs through it. The outer axes (feature space, and all that shapes the anchor models) are walked
 a cell at a time, in an order that spreads over the box from the start; the inner axes (n_anchors,
-alpha, n_neighbors, weights) are scored in one go for each cell.
+anchor_alpha, alpha, n_neighbors, weights) are scored in one go for each cell.
 """
 
 import threading
@@ -18,11 +18,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ._chunks import Scratch, row_chunks
+from ._chunks import CACHE_BYTES, Scratch, row_chunks
 from ._folds import AnchorSet, Split
 from ._predictor import Predictor
 from ._progress import Progress
-from ._scores import Errors, Metric
+from ._scores import AnyScorer, Errors, Metric
 from ._threads import one_blas_thread
 
 Array = NDArray[np.float64]
@@ -159,7 +159,10 @@ class Search:
             for of_split in self._in_time(anchors)
         ]
         of_splits = list(zip(self.metrics, anchors, paths, strict=True))
-        for some in row_chunks(len(self.grid["anchor_alpha"]), anchors[0].assignment_bytes):
+        # A scorer of the user's can be slow: between penalties the time is looked at.
+        slow = isinstance(self.metrics[0](), AnyScorer)
+        each = CACHE_BYTES if slow else anchors[0].assignment_bytes
+        for some in row_chunks(len(self.grid["anchor_alpha"]), each):
             parts = [
                 self._score_split(
                     metric, of_split, path[some], fit_intercept=value["fit_intercept"]
@@ -234,7 +237,7 @@ class Search:
                 predictor = Predictor(fold, models, labels, own, weightings, self._scratch)
                 told = self._score_all(make_metric(), predictor)
                 for out, flat in zip((scores, reasons), told, strict=True):
-                    by_level = flat.reshape(len(fold.levels), *shape[1:2], shape[3], -1)
+                    by_level = flat.reshape(len(fold.levels), shape[1], shape[3], -1)
                     out[:, :, a][..., fold.possible, w] = by_level[place].transpose(3, 1, 2, 0)
         return scores, reasons
 

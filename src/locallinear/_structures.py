@@ -99,7 +99,7 @@ class Scan:
         self.centre = self.points.mean(axis=0) if len(self.rows) else np.zeros(points.shape[1])
         # Queries that were looked up in single precision, and those that it was too coarse for.
         self._tried, self._failed = 0, 0
-        self._kept: dict[tuple[int, type], _Blocks] = {}
+        self._kept: dict[tuple[bool, int, type], _Blocks] = {}
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None, n_jobs) -> Rows:
         """Rows (q, c) that hold the nearest of this part; -1 where there is none."""
@@ -155,12 +155,19 @@ class Scan:
             return _by_differences(X, n_neighbors, blocks(np.float64).points)
 
     def _blocks(self, points: Array, n_neighbors: int, precision: type) -> "_Blocks":
-        """The points as blocks: the last ones kept, where they are all and not too large."""
-        asked = n_neighbors, precision
-        blocks = self._kept.get(asked) if points is self.points else None
+        """The points as blocks: the last ones kept, where they are all and not too large.
+
+        There are enough groups for the nearest to be in different ones, mostly. Cells are worth
+        their making where they are kept, and for few neighbours.
+        """
+        whole, most = points is self.points, _size(CELL_BYTES, precision) // (4 * CELL_GROUP)
+        cells = whole and in_cells(points, precision) and n_neighbors <= most
+        groups = min(len(points), _size(SCAN_BYTES, precision)) // (4 * n_neighbors)
+        asked = cells, CELL_GROUP if cells else max(1, min(SCAN_GROUP, groups)), precision
+        blocks = self._kept.get(asked) if whole else None
         if blocks is None:
             blocks = _Blocks(points, self.centre, *asked)
-            if points is self.points and points.nbytes <= SCAN_PREPARED:
+            if whole and points.nbytes <= SCAN_PREPARED:
                 self._kept = {asked: blocks}
         return blocks
 
@@ -172,24 +179,20 @@ class TooCoarseError(Exception):
 class _Blocks:
     """Points as blocks of rows (x − c, ||x − c||²), whose products with (−2 (q − c), 1) rank them.
 
-    A block is filled up with points very far away to whole groups. There are enough groups for the
-    nearest to be in different ones, mostly. Where points are prepared, blocks are cells of space,
-    and those that are farther away than the nearest so far need not be looked at.
+    A block is filled up with points very far away to whole groups. Blocks can be cells of space:
+    those that are farther away than the nearest so far need not be looked at.
     """
 
-    def __init__(self, points: Array, centre: Array, n_neighbors: int, precision: type):
+    def __init__(self, points: Array, centre: Array, cells: bool, group: int, precision: type):
         self.points, self.centre, self.precision = points, centre, precision
-        n, itemsize = len(points), np.dtype(precision).itemsize
-        size, group = SCAN_BYTES // itemsize, SCAN_GROUP
-        self.in_cells = in_cells(points, precision)
+        self.in_cells, self.group = cells, group
+        n, size = len(points), _size(CELL_BYTES if cells else SCAN_BYTES, precision)
         self._rows: list[slice | Rows] = [slice(i, i + size) for i in range(0, n, size)]
-        if self.in_cells:
-            size, group = CELL_BYTES // itemsize, CELL_GROUP
+        if cells:
             self._rows = [*_cells(points, np.arange(n), size)]
-            cells = [points[rows] - centre for rows in self._rows]
-            self.lowest = np.array([cell.min(axis=0) for cell in cells])
-            self.highest = np.array([cell.max(axis=0) for cell in cells])
-        self.group = max(1, min(group, min(n, size) // (4 * n_neighbors)))
+            members = [points[rows] - centre for rows in self._rows]
+            self.lowest = np.array([cell.min(axis=0) for cell in members])
+            self.highest = np.array([cell.max(axis=0) for cell in members])
         # Not infinite: some matrix products multiply even that by the zeros of their padding.
         self.far = np.finfo(precision).max / 4
         self._prepared = None
@@ -218,7 +221,7 @@ class _Blocks:
         rows = self._rows[b]
         return rows.start + columns if isinstance(rows, slice) else rows[columns]
 
-    def least_squares(self, X: Array) -> Array:
+    def squares_to_boxes(self, X: Array) -> Array:
         """Squared distances from centred queries to the boxes around blocks, (q, blocks)."""
         out = np.zeros((len(X), len(self._rows)))
         if not self.in_cells:
@@ -237,9 +240,13 @@ class _Blocks:
 
 
 def in_cells(points: Array, precision: type = np.float32) -> bool:
-    """Whether a scan looks only at cells that are near."""
-    size = SCAN_BYTES // np.dtype(precision).itemsize
-    return size < len(points) and points.nbytes <= SCAN_PREPARED
+    """Whether a scan may look only at cells that are near."""
+    return _size(SCAN_BYTES, precision) < len(points) and points.nbytes <= SCAN_PREPARED
+
+
+def _size(n_bytes: int, precision: type) -> int:
+    """How many numbers that is."""
+    return n_bytes // np.dtype(precision).itemsize
 
 
 def _cells(points: Array, rows: Rows, size: int) -> list[Rows]:
@@ -272,7 +279,7 @@ def _scan(X: Array, n_neighbors: int, blocks: _Blocks) -> Rows:
     query: NDArray = np.column_stack([-2.0 * X, np.ones(q)]).astype(blocks.precision)
     smallest: NDArray = np.full((q, n_neighbors), blocks.far / 2, blocks.precision)
     bound = smallest[:, -1].copy()
-    begins = blocks.least_squares(X) - (squares_of_X + slack)[:, None]
+    begins = blocks.squares_to_boxes(X) - (squares_of_X + slack)[:, None]
     hits, columns, values = [], [], []
     for b in np.argsort(begins.mean(axis=0)):
         near = np.flatnonzero(begins[:, b] <= bound)

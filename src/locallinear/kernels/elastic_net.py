@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .lanes import LANES
+from .codegen import LANES
 from .net_lanes import sweep_eight, try_signs
 
 Array = NDArray[np.float64]

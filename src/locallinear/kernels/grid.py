@@ -12,13 +12,10 @@ share nearly all their work:
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from .lanes import LANES, MOST_ROWS, add_errors_of, choose_again, put_predictions, put_products
+from .codegen import LANES
+from .lanes import MOST_ROWS, add_errors_of, choose_again, put_predictions, put_products
 from .local_models import TIE
-
-Array = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)

@@ -1,36 +1,23 @@
-"""Predictions of a query for many configurations, summed up in the processor's registers.
+"""Scores of many configurations, summed up in the processor's registers (see `codegen`).
 
-Where an array that is read might be the one that is written, a compiler keeps to one number after
-the other, and writes each sum back before it goes on. Here the code is generated: eight values of
-λ side by side, the lanes, for several numbers of anchors at once, the block.
+Predictions take eight values of λ side by side, the lanes, for several numbers of anchors at once.
+Choosing anchors takes eight samples side by side, for several anchors at once.
 """
 
 from collections.abc import Callable
-from contextlib import contextmanager
-from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.errors import TypingError
-from numba.extending import intrinsic as numba_intrinsic
 
+from .codegen import DOUBLE, EIGHT, INDEX, LANES, ZEROS, Code, Table, check_contiguous, intrinsic
 from .local_models import TIE
-
-LANES = 8
 
 # Sizes of blocks: the largest are those that the registers still hold, 1 must be the last.
 COUNTS_AT_ONCE = (10, 3, 1)
 ROWS_AT_ONCE = (5, 1)
 MOST_ROWS = max(ROWS_AT_ONCE)
-
-# Callers do not pass the typing context, which a type checker cannot know.
-intrinsic: Any = numba_intrinsic
-
-DOUBLE = ir.DoubleType()
-EIGHT = ir.VectorType(DOUBLE, LANES)
-INDEX = ir.IntType(64)
-ZEROS = ir.Constant(EIGHT, [0.0] * LANES)
 
 
 @intrinsic
@@ -50,14 +37,13 @@ def add_errors_of(typingctx, place, given, out, query):
         code = Code(context, builder)
         y, count, squared = cgutils.unpack_tuple(builder, arguments[3])
         squared = builder.trunc(squared, ir.IntType(1))
-        shift = builder.fneg(builder.fmul(count, y))
+        count = code.eight(count)
         one = ir.Constant(EIGHT, [1.0] * LANES)
 
         def finish(before, corrections, chosen, scale):
-            scale = builder.fmul(scale, count)
-            moved = code.multiply_add(chosen, scale, shift)
+            moved = code.multiply_add(chosen, scale, builder.fneg(y))
             error = code.multiply_add(corrections, code.eight(scale), code.eight(moved))
-            size = code.call("fabs", error)
+            size = code.call("fabs", builder.fmul(error, count))
             return code.multiply_add(size, builder.select(squared, size, one), before)
 
         _predict(code, signature, arguments, finish)
@@ -83,7 +69,7 @@ def put_predictions(typingctx, place, given, out):
     return types.void(place, given, out), generate
 
 
-def _predict(code: "Code", signature, arguments, finish: Callable) -> None:
+def _predict(code: Code, signature, arguments, finish: Callable) -> None:
     """Generate the loops over numbers of anchors, levels and neighbours.
 
     At each level `finish(before, corrections, chosen, scale)` makes the output of what was there
@@ -145,6 +131,7 @@ def choose_again(typingctx, samples, models, place, state):
         m, k, _ = models.lengths
         lowest, label = (code.variable(table.eight(zero, zero)) for table in (bound, labels))
         tied = floor.eight(zero, i)
+        largest = ir.Constant(EIGHT, [np.finfo(float).max] * LANES)
         shrink = ir.Constant(EIGHT, [1.0 / (1.0 + TIE)] * LANES)
         for anchor, block in code.blocks(first, stop, ROWS_AT_ONCE):
             anchors = [builder.add(anchor, INDEX(b)) for b in range(block)]
@@ -157,7 +144,9 @@ def choose_again(typingctx, samples, models, place, state):
                     residuals.put_eight(residual, code.row(INDEX(b), m, t), zero)
             better = []
             for b, anchor in enumerate(anchors):
-                error, low = builder.load(errors[b]), builder.load(lowest)
+                # Not infinite, so that the first anchor is chosen whatever its error is.
+                error = code.call("minnum", builder.load(errors[b]), largest)
+                low = builder.load(lowest)
                 better.append(builder.fcmp_ordered("<", error, low))
                 lower = builder.fmul(builder.fsub(error, tied), shrink)
                 builder.store(builder.select(better[b], lower, low), lowest)
@@ -199,7 +188,7 @@ def put_products(typingctx, A, B, first, stop, out):
     return types.void(A, B, types.intp, types.intp, out), generate
 
 
-def _products(code: "Code", A: "Table", rows: list, B: "Table", column) -> list:
+def _products(code: Code, A: Table, rows: list, B: Table, column) -> list:
     """Some rows of A times eight columns of B, from a column on."""
     sums = [code.variable(ZEROS) for _ in rows]
     with code.loop(B.lengths[0]) as f:
@@ -207,107 +196,3 @@ def _products(code: "Code", A: "Table", rows: list, B: "Table", column) -> list:
         for total, row in zip(sums, rows, strict=True):
             code.add_product(total, eight, code.eight(A.number(row, f)))
     return [code.builder.load(total) for total in sums]
-
-
-def check_contiguous(*arrays) -> None:
-    """Refuse arrays that the generated code cannot walk through."""
-    for array in arrays:
-        if not (isinstance(array, types.Array) and array.layout == "C"):
-            raise TypingError(f"lanes need C-contiguous arrays, but one is {array}")
-
-
-class Code:
-    """What generated code is made of."""
-
-    def __init__(self, context, builder):
-        self.context, self.builder = context, builder
-
-    def table(self, kind, value) -> "Table":
-        """An array."""
-        return Table(self.builder, self.context.make_array(kind)(self.context, self.builder, value))
-
-    def tables(self, kinds, values) -> "list[Table]":
-        """A tuple of arrays."""
-        values = cgutils.unpack_tuple(self.builder, values)
-        return [self.table(kind, value) for kind, value in zip(kinds, values, strict=True)]
-
-    def row(self, i, n, j):
-        """The row of (i, j) where each i has n rows."""
-        return self.builder.add(self.builder.mul(i, n), j)
-
-    def variable(self, start):
-        """A variable that ends up in a register."""
-        kept = cgutils.alloca_once(self.builder, start.type)
-        self.builder.store(start, kept)
-        return kept
-
-    def blocks(self, first, stop, sizes: tuple[int, ...]):
-        """Go from first to stop in the largest blocks possible: where each begins, and its size.
-
-        The code that follows is generated once for each size.
-        """
-        place = self.variable(first)
-        for size in sizes:
-            left = self.builder.sub(stop, self.builder.load(place))
-            with self.loop(self.builder.udiv(left, INDEX(size))):
-                here = self.builder.load(place)
-                yield here, size
-                self.builder.store(self.builder.add(here, INDEX(size)), place)
-
-    @contextmanager
-    def loop(self, n):
-        """A loop from 0 to n."""
-        with cgutils.for_range(self.builder, n) as loop:
-            yield loop.index
-
-    def eight(self, number):
-        """A number in all lanes."""
-        undefined = ir.Constant(EIGHT, ir.Undefined)
-        one = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
-        every = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.builder.shuffle_vector(one, undefined, every)
-
-    def call(self, operation: str, *arguments):
-        """An operation of LLVM on numbers, or on eight at a time."""
-        kind = arguments[0].type
-        name = f"llvm.{operation}.{'f64' if kind == DOUBLE else f'v{LANES}f64'}"
-        signature = ir.FunctionType(kind, [kind] * len(arguments))
-        module = self.builder.module
-        function = module.globals.get(name) or ir.Function(module, signature, name=name)
-        return self.builder.call(function, arguments)
-
-    def multiply_add(self, a, b, c):
-        """The sum of a b and c, rounded once where the processor can."""
-        return self.call("fmuladd", a, b, c)
-
-    def add_product(self, variable, a, b) -> None:
-        """Add a b to a variable."""
-        self.builder.store(self.multiply_add(a, b, self.builder.load(variable)), variable)
-
-
-class Table:
-    """A C-contiguous array as rows of its last axis."""
-
-    def __init__(self, builder, array):
-        self.builder, self.data = builder, array.data
-        self.lengths = cgutils.unpack_tuple(builder, array.shape)
-        self.width = self.lengths[-1]
-
-    def at(self, row, column):
-        """Where a number is."""
-        position = self.builder.add(self.builder.mul(row, self.width), column)
-        return self.builder.gep(self.data, [position])
-
-    def number(self, row, column):
-        """A number."""
-        return self.builder.load(self.at(row, column))
-
-    def eight(self, row, column):
-        """Eight numbers from there on."""
-        place = self.builder.bitcast(self.at(row, column), EIGHT.as_pointer())
-        return self.builder.load(place, align=8)
-
-    def put_eight(self, values, row, column) -> None:
-        """Write eight numbers there."""
-        place = self.builder.bitcast(self.at(row, column), EIGHT.as_pointer())
-        self.builder.store(values, place, align=8)

@@ -1,4 +1,4 @@
-"""Steps of eight elastic nets side by side, in generated code (see `lanes`).
+"""Steps of eight elastic nets side by side, in generated code (see `codegen`).
 
 Arrays have the eight problems as their last axis: G (d d, 8) rows of the Gram matrices one after
 the other, c, w and other vectors (d, 8), and done (8,): 1 where a problem is solved, HALF where
@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .lanes import EIGHT, INDEX, LANES, ZEROS, Code, check_contiguous, intrinsic
+from .codegen import EIGHT, INDEX, LANES, ZEROS, Code, check_contiguous, intrinsic
 
 ONES = ir.Constant(EIGHT, [1.0] * LANES)
 ZERO = INDEX(0)
@@ -49,12 +49,19 @@ def try_signs(typingctx, problem, penalty, w, done, space, limits):
         def on(j):
             return builder.fcmp_ordered("!=", w.eight(j, ZERO), ZEROS)
 
+        def above(values):
+            return builder.fcmp_ordered(">", values, ZEROS)
+
+        def below(values):
+            return builder.fcmp_ordered("<", values, ZEROS)
+
         def crossing(j):
             """What part of the way from w to u a coefficient goes to zero, and whether it does."""
             old, new = w.eight(j, ZERO), u.eight(j, ZERO)
             share = builder.fdiv(old, builder.fsub(old, new))
-            flips = builder.fcmp_ordered("<=", builder.fmul(old, new), ZEROS)
-            return share, builder.and_(on(j), flips)
+            falls = builder.and_(above(old), builder.fcmp_ordered("<=", new, ZEROS))
+            rises = builder.and_(below(old), builder.fcmp_ordered(">=", new, ZEROS))
+            return share, builder.or_(falls, rises)
 
         with code.loop(d) as a:
             on_a = on(a)
@@ -90,14 +97,14 @@ def try_signs(typingctx, problem, penalty, w, done, space, limits):
             with code.loop(a) as b:
                 entry = builder.fmul(L.eight(code.row(a, d, b), ZERO), value)
                 u.put_eight(builder.fsub(u.eight(b, ZERO), entry), b, ZERO)
-        regular = builder.load(sound)
         step = code.variable(ONES)
         with code.loop(d) as j:
+            demand(builder.fcmp_ordered("==", u.eight(j, ZERO), u.eight(j, ZERO)))  # a number
             share, crosses = crossing(j)
             nearer = builder.fcmp_ordered("<", share, builder.load(step))
             nearer = builder.and_(crosses, nearer)
             builder.store(builder.select(nearer, share, builder.load(step)), step)
-        part = builder.load(step)
+        regular, part = builder.load(sound), builder.load(step)
         whole = builder.fcmp_ordered("==", part, ONES)
         demand(whole)
         with code.loop(d) as j:
