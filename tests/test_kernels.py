@@ -20,7 +20,7 @@ ALPHAS = np.array([1.0, 0.1, 0.01])
 @st.composite
 def neighborhoods(draw, max_features=6):
     """k neighbourhoods of K samples with weights, some of them zero."""
-    k, K = draw(st.integers(1, 10)), draw(st.integers(2, 25))
+    k, K = draw(st.integers(1, 3)), draw(st.integers(2, 25))
     d, m = draw(st.integers(1, max_features)), draw(st.integers(1, 2))
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
     X = rng.normal(size=(k, K, d)) * 10.0 ** rng.integers(-1, 2, d) + 3 * rng.normal(size=d)

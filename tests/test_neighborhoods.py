@@ -122,8 +122,9 @@ def test_one_value_out_of_all_bounds_does_not_make_a_scan_keep_all_points():
 
 @pytest.mark.parametrize("n_neighbors", [1, 6, 300])
 @pytest.mark.parametrize("kind", ["normal", "lattice", "clusters", "one line", "repeated"])
-def test_cells_hide_nothing(kind, n_neighbors):
+def test_cells_hide_nothing(kind, n_neighbors, monkeypatch):
     """Many cells, and queries within and far outside: all as if every point was seen."""
+    monkeypatch.setattr(_structures, "CELL_QUERIES", 60)
     rng = np.random.default_rng(0)
     points = {
         "normal": lambda: rng.normal(size=(9000, 3)),
@@ -133,7 +134,7 @@ def test_cells_hide_nothing(kind, n_neighbors):
         "repeated": lambda: rng.normal(size=(90, 3))[rng.integers(0, 90, size=9000)],
     }[kind]()
     far = 100 * rng.normal(size=(30, points.shape[1]))
-    X = np.vstack([points[:800] + 0.1 * rng.normal(size=(800, points.shape[1])), far, points[:50]])
+    X = np.vstack([points[:150] + 0.1 * rng.normal(size=(150, points.shape[1])), far, points[:20]])
     assert in_cells(points)
     assert_nearest(alone(Scan, points, None), X, n_neighbors)
     searchable = rng.uniform(size=9000) < 0.95

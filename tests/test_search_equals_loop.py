@@ -209,8 +209,7 @@ def test_more_values_than_are_scored_side_by_side(m, scoring):
     grid = {
         "alpha": [10.0**p for p in range(-4, 5)],
         "n_anchors": [1, 2, 3, 4, 5, 7, 9, 11, 13, 17, 19, 23, 29, 40],
-        "n_neighbors": [1, 4],
-        "anchor_alpha": [0.01, 1.0],
+        "n_neighbors": [4],
         "anchor_l1_ratio": [0.5],
     }
     compare(FALLRegressorCV(grid, cv=2, scoring=scoring, random_state=0), *problem(60, m))
