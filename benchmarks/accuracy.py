@@ -4,8 +4,8 @@ Splits are those of the paper: `train_test_split(test_size=0.1, random_state=see
 Every choice is made by cross-validation on the training part. A run is a row of
 benchmarks/accuracy.csv as soon as it is done, so that the command goes on where it was stopped;
 it goes split by split, so that a stopped one has the same splits for all models. FALL in the
-paper's space and KNN are those of `locallinear reproduce table1` (results/runs.csv). Times are
-medians of runs that shared two cores with others: they give the order of magnitude.
+paper's space and KNN are those of `locallinear reproduce table1` (results/runs.csv). A model may
+use all cores of the process; runs had one or two, so the times give the order of magnitude.
 
 These sets flatter our defaults: the default grid is the best of about ten, the learned metric of
 about twenty and the trees of about thirty variants, by errors on three to five of these sets,
@@ -44,11 +44,11 @@ SETS = (
 
 
 def fall_ensemble():
-    return FALLEnsembleRegressor(n_jobs=2, random_state=0)
+    return FALLEnsembleRegressor(n_jobs=-1, random_state=0)
 
 
 def fall_cv():
-    return FALLRegressorCV(n_jobs=2, random_state=0)
+    return FALLRegressorCV(n_jobs=-1, random_state=0)
 
 
 def cubist():
@@ -61,7 +61,7 @@ def lightgbm(**params):
     from lightgbm import LGBMRegressor
 
     params = {"n_estimators": 500, "learning_rate": 0.05} | params
-    return LGBMRegressor(**params, n_jobs=2, verbose=-1, random_state=0)
+    return LGBMRegressor(**params, n_jobs=-1, verbose=-1, random_state=0)
 
 
 class TunedLightGBM:
@@ -99,7 +99,7 @@ class TunedLightGBM:
 def ebm():
     from interpret.glassbox import ExplainableBoostingRegressor
 
-    return ExplainableBoostingRegressor(n_jobs=2, random_state=0)
+    return ExplainableBoostingRegressor(n_jobs=-1, random_state=0)
 
 
 MODELS: dict[str, Callable] = {
