@@ -8,6 +8,7 @@ estimator itself uses, so that scores are those of the estimator.
 import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,8 @@ Rows = NDArray[np.intp]
 # All anchors' errors of all samples are held in blocks of anchors of at most this size.
 BLOCK_BYTES = 32 * 2**20
 
-# Values of λ are padded to a multiple of this, which become vector instructions.
+# Samples and choices of anchors are padded to a multiple of this: how many numbers the compiled
+# functions take at a time.
 LANES = 8
 
 
@@ -213,13 +215,18 @@ def _with_constant(rows: Array) -> Array:
     return np.column_stack([rows, np.ones(len(rows))])
 
 
+def whole_lanes(n: int) -> int:
+    """The next multiple of LANES."""
+    return n + -n % LANES
+
+
 def _in_lanes(rows: Array) -> Array:
     """Rows as columns, with zeros up to whole lanes.
 
     Features a multiple of 512 samples apart would push each other out of the cache.
     """
     n, d = rows.shape
-    width = n + -n % LANES
+    width = whole_lanes(n)
     out = np.zeros((d, width if width % 512 else width + LANES))
     out[:, :n] = rows.T
     return out
@@ -234,8 +241,7 @@ class Weighting:
         self.scales = 1.0 / np.cumsum(weights, axis=1).take(self.levels - 1, axis=1)
         first = fold.levels.index(levels[0])
         self.place = slice(first, first + len(levels))
-        alphas = np.asarray(fold.grid["alpha"], dtype=float)
-        self.alphas = np.resize(alphas, -(-len(alphas) // LANES) * LANES)
+        self.alphas = np.asarray(fold.grid["alpha"], dtype=float)
         small = weights.size * len(self.alphas) * 8 <= BLOCK_BYTES
         self._factors = self._make_factors(slice(None)) if small else None
 
@@ -245,7 +251,7 @@ class Weighting:
         return self.weights[block], factors, self.levels, self.scales[block]
 
     def _make_factors(self, block: slice) -> Array:
-        """For all λ, padded to whole lanes."""
+        """For all λ."""
         from .kernels.grid import correction_factors  # compiled: loaded when needed
 
         K = self.weights.shape[1]
@@ -266,8 +272,9 @@ class AnchorSet:
     """
 
     def __init__(self, fold: Fold, place: slice, counts, *, points=None, models=None):
-        self.fold, self.place, self.counts = fold, place, counts
-        self.models = models
+        self.fold, self.place, self.models = fold, place, models
+        # Increasing numbers of anchors, and which of them is the count for each value in the grid.
+        self.levels, self.level_of = np.unique(counts, return_inverse=True)
         self._kept: dict[tuple[int, int, bool], Moments] = {}
         if points is not None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
@@ -277,7 +284,7 @@ class AnchorSet:
     def assignment_bytes(self) -> int:
         """What labels and residuals of one set of models take."""
         n, m = self.fold.Y.shape
-        return n * len(self.counts) * (4 + 8 * m)
+        return n * len(self.levels) * (4 + 8 * m)
 
     def model_path(
         self, n_near: int, alphas: list[float], l1_ratio: float, fit_intercept: bool
@@ -321,45 +328,46 @@ class AnchorSet:
     def assignments(
         self, models: Array, assignment_neighbors: list[int], scratch: Scratch
     ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """For each way of assigning, labels (p, n, c) and residuals (m, p, n, c) at the c counts.
+        """For each way of assigning, labels (g, n, 8) and residuals (m, g, n, 8).
 
-        There are p sets of models, (p, k, d + 1, m). What is given is good until the next is.
+        There are p sets of models, (p, k, d + 1, m), and p times c choices, for the c levels, in
+        groups of eight. What is given is good until the next is.
         """
-        levels, place = np.unique(self.counts, return_inverse=True)
-        smooth = [self._smooth_assignments(some, assignment_neighbors, levels) for some in models]
+        (n, m), p, c = self.fold.Y.shape, len(models), len(self.levels)
+        n_groups = whole_lanes(p * c) // LANES
+        labels = scratch.array("labels", (n_groups, n, LANES), np.int32)
+        own = scratch.array("own", (m, n_groups, n, LANES))
+        labels[-1], own[:, -1] = 0, 0.0
+        smooth = [self._smooth_assignments(some, assignment_neighbors) for some in models]
         for n_near in assignment_neighbors:
             if n_near == 1:
-                labels, own = self._own_assignments(models, levels, scratch)
+                self._own_assignments(models, labels, own)
             else:
-                each = zip(*(next(assigned) for assigned in smooth), strict=True)
-                labels, own = np.stack(next(each)), np.stack(next(each), axis=1)
-            if len(place) > len(levels) or (np.diff(place) < 0).any():
-                labels, own = labels.take(place, axis=-1), own.take(place, axis=-1)
+                for i, level in product(range(p), range(c)):
+                    if level == 0:
+                        of_levels, residuals = next(smooth[i])
+                    g, lane = divmod(i * c + level, LANES)
+                    labels[g, :, lane] = of_levels[level] + i * models.shape[1]
+                    own[:, g, :, lane] = residuals[:, level]
             yield labels, own
 
-    def _own_assignments(
-        self, models: Array, levels: Rows, scratch: Scratch
-    ) -> tuple[NDArray[np.int32], Array]:
-        """By each sample's own error."""
+    def _own_assignments(self, models: Array, labels: NDArray[np.int32], own: Array) -> None:
+        """Labels and residuals by each sample's own error."""
         from .kernels.grid import best_at_levels  # compiled: loaded when needed
 
-        p, (n, m) = len(models), self.fold.Y.shape
-        labels = scratch.array("labels", (p, n, len(levels)), np.int32)
-        own = scratch.array("own", (m, p, n, len(levels)))
         by_target = np.ascontiguousarray(models.transpose(0, 3, 1, 2))
-        best_at_levels(*self.fold.samples_in_lanes, by_target, levels, labels, own)
-        return labels, own
+        best_at_levels(*self.fold.samples_in_lanes, by_target, self.levels, labels, own)
 
     def _smooth_assignments(
-        self, models: Array, assignment_neighbors: list[int], levels: Rows
+        self, models: Array, assignment_neighbors: list[int]
     ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """By the errors of each sample's nearest: labels (n, c) and residuals (m, n, c).
+        """By the errors of each sample's nearest: labels (c, n) and residuals (m, c, n).
 
         A block of anchors at a time, for all samples.
         """
         from .kernels.grid import running_best, summed_over  # compiled: loaded when needed
 
-        fold, (n, m) = self.fold, self.fold.Y.shape
+        fold, levels, (n, m) = self.fold, self.levels, self.fold.Y.shape
         several = [n_near for n_near in assignment_neighbors if n_near > 1]
         states = [
             (
@@ -382,7 +390,4 @@ class AnchorSet:
                     errors, residuals, first, fold.floor, best, labels, own, levels, *notes
                 )
         for *_, out_labels, out_own in states:
-            yield (
-                np.ascontiguousarray(out_labels.T),
-                np.ascontiguousarray(out_own.swapaxes(1, 2)),
-            )
+            yield out_labels, out_own

@@ -6,35 +6,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._chunks import CACHE_BYTES, Scratch
-from ._folds import LANES, Fold, Weighting
+from ._folds import LANES, AnchorSet, Weighting, whole_lanes
 from ._scores import Errors
 
 Array = NDArray[np.float64]
 
 
 class Predictor:
-    """Predicts a fold's queries for all levels, models, anchor counts and λ: C configurations.
+    """Predicts a fold's queries for all levels, λ and choices of anchors: C configurations.
 
     Parameters
     ----------
-    fold, models : the split, and p sets of anchor models, (p, k, d + 1, m)
-    labels, own : (p, n, c), (m, p, n, c) each sample's anchor and residual at c counts
+    anchors, models : anchors of a fold, and p sets of models of theirs, (p, k, d + 1, m)
+    labels, own : (g, n, 8), (m, g, n, 8) each sample's anchor and residual for each choice, in
+        groups of eight, with choices that do not count at the end
     weightings : which together serve all levels of the fold
     scratch : memory
     """
 
     def __init__(
-        self, fold: Fold, models, labels, own, weightings: list[Weighting], scratch: Scratch
+        self,
+        anchors: AnchorSet,
+        models: Array,
+        labels: NDArray[np.int32],
+        own: Array,
+        weightings: list[Weighting],
+        scratch: Scratch,
     ):
-        self.fold, self.labels, self.own, self.weightings = fold, labels, own, weightings
-        self.scratch = scratch
-        # By target: (m, p, d + 1, k), with anchors that no sample has up to whole lanes.
+        self.fold = fold = anchors.fold
+        self.labels, self.own, self.weightings, self.scratch = labels, own, weightings, scratch
+        self.n_choices = len(models) * len(anchors.levels)
+        # By target: (m, d + 1, p k), with anchors that no sample has up to whole lanes.
         p, k, d, m = models.shape
-        self.models = np.zeros((m, p, d, k + -k % LANES))
-        self.models[..., :k] = models.transpose(3, 0, 2, 1)
-        # λ are padded to whole lanes.
-        n_padded, self.n_alphas = len(weightings[0].alphas), len(fold.grid["alpha"])
-        self.shape = len(fold.levels), len(models), labels.shape[2], n_padded
+        self.models = np.zeros((m, d, whole_lanes(p * k)))
+        self.models[..., : p * k] = models.transpose(3, 2, 0, 1).reshape(m, d, p * k)
+        self.shape = len(labels), len(fold.levels), len(fold.grid["alpha"]), LANES
 
     def predictions(self) -> Iterator[tuple[slice, Array]]:
         """Predictions for blocks of queries, (m, q, C)."""
@@ -45,10 +51,10 @@ class Predictor:
             q = block.stop - block.start
             out = np.empty((m, q, *self.shape))
             for t, weighting, given in self._of_block(block):
-                part = np.empty((q, len(weighting.levels), *self.shape[1:]))
+                part = np.empty((q, len(self.labels), len(weighting.levels), *self.shape[2:]))
                 predict_levels(*given, part)  # type: ignore[call-arg]
-                out[t, :, weighting.place] = part
-            yield block, out[..., : self.n_alphas].reshape(m, q, -1)
+                out[t, :, :, weighting.place] = part
+            yield block, self._by_configuration(out)
 
     def error_sums(self, metric: Errors) -> Array:
         """Sums over the queries of the errors of the predictions, (m, C)."""
@@ -56,12 +62,18 @@ class Predictor:
 
         m = len(self.own)
         sums = np.zeros((m, *self.shape))
-        for block in self._blocks(4 * 8 * self.models[0, :, 0].size):
+        for block in self._blocks(4 * 8 * self.models.shape[2]):
             counts = metric.weights[block]
             for t, weighting, given in self._of_block(block):
-                y, out = metric.Y[block, t], sums[t, weighting.place]
+                y, out = metric.Y[block, t], sums[t, :, weighting.place]
                 add_errors(*given, y, counts, metric.squared, out)  # type: ignore[call-arg]
-        return sums[..., : self.n_alphas].reshape(m, -1)
+        return self._by_configuration(sums)
+
+    def _by_configuration(self, values: Array) -> Array:
+        """Values (..., g, levels, L, 8) of all configurations, (..., C)."""
+        *first, g, n_levels, n_alphas, _ = values.shape
+        by_choice = np.moveaxis(values, -4, -2).reshape(*first, n_levels, n_alphas, g * LANES)
+        return by_choice[..., : self.n_choices].reshape(*first, -1)
 
     def _blocks(self, query_bytes: int) -> Iterator[slice]:
         """Blocks of queries that fit the cache."""
@@ -73,8 +85,8 @@ class Predictor:
         """What the compiled functions take, for each target and weighting."""
         from .kernels.grid import fit_queries  # compiled: loaded when needed
 
-        fold, (p, _, k) = self.fold, self.models.shape[1:]
-        by_anchor = self.scratch.array("by_anchor", (p, block.stop - block.start, k))
+        fold, shape = self.fold, (block.stop - block.start, self.models.shape[2])
+        by_anchor = self.scratch.array("by_anchor", shape)
         for t, (models, own) in enumerate(zip(self.models, self.own, strict=True)):
             fit_queries(fold.wide_queries, models, block.start, block.stop, by_anchor)
             of_models = by_anchor, self.labels, own

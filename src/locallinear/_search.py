@@ -217,7 +217,7 @@ class Search:
             len(grid["alpha"]),
             len(models),
             len(grid["assignment_neighbors"]),
-            len(anchors.counts),
+            len(anchors.level_of),
             len(grid["n_neighbors"]),
             len(grid["weights"]),
         )
@@ -234,11 +234,12 @@ class Search:
                     reason = f"weights failed with {type(error).__name__}: {error}"
                     reasons[:, :, a, ..., w] = self._number(reason)
                     continue
-                predictor = Predictor(fold, models, labels, own, weightings, self._scratch)
+                predictor = Predictor(anchors, models, labels, own, weightings, self._scratch)
                 told = self._score_all(make_metric(), predictor)
                 for out, flat in zip((scores, reasons), told, strict=True):
-                    by_level = flat.reshape(len(fold.levels), shape[1], shape[3], -1)
-                    out[:, :, a][..., fold.possible, w] = by_level[place].transpose(3, 1, 2, 0)
+                    by_level = flat.reshape(len(fold.levels), *shape[:2], len(anchors.levels))
+                    found = by_level[place].transpose(1, 2, 3, 0)[:, :, anchors.level_of]
+                    out[:, :, a][..., fold.possible, w] = found
         return scores, reasons
 
     def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[NDArray, NDArray]:

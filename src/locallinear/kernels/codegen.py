@@ -80,10 +80,13 @@ class Code:
 
     def eight(self, number):
         """A number in all lanes."""
-        undefined = ir.Constant(EIGHT, ir.Undefined)
-        one = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
+        undefined = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
         every = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.builder.shuffle_vector(one, undefined, every)
+        return self.builder.shuffle_vector(self.put_in(undefined, number, 0), undefined, every)
+
+    def put_in(self, eight, number, lane: int):
+        """Eight numbers with another one in a lane."""
+        return self.builder.insert_element(eight, number, ir.IntType(32)(lane))
 
     def call(self, operation: str, *arguments):
         """An operation of LLVM on numbers, or on eight at a time."""

@@ -7,14 +7,24 @@ share nearly all their work:
   sample's anchor at every number of anchors;
 - neighbours are sorted, so one pass over them with running sums gives the prediction at every
   number of neighbours;
-- λ enters only through 1/(λ + s_j): all values of λ are carried side by side, in lanes.
+- λ enters only through 1/(λ + s_j), which multiplies a residual: residuals are read once for all
+  values of λ.
+
+A choice is one way in which the samples have chosen their anchors: from which models, and from how
+many. Choices are carried side by side, in lanes.
 """
 
 import numpy as np
 from numba import njit
 
 from .codegen import LANES
-from .lanes import MOST_ROWS, add_errors_of, choose_again, put_predictions, put_products
+from .lanes import (
+    MOST_ROWS,
+    add_errors_of,
+    choose_again,
+    put_predictions,
+    put_products,
+)
 from .local_models import TIE
 
 
@@ -66,9 +76,10 @@ def best_at_levels(X, Y, floor, models, levels, labels, own):
         which all is rounding; with samples that do not count at the end, up to whole LANES
     models : (p, m, k, d + 1) for p sets of models, the intercept last
     levels : increasing numbers of anchors
-    labels : (p, n, levels), own : (m, p, n, levels), filled: the anchor, and the residual from it
+    labels : (g, n, 8), own : (m, g, n, 8), filled for p times levels choices: the anchor, counted
+        through all sets of models, and the residual from it
     """
-    samples, m, n = (X, Y, floor), len(Y), labels.shape[1]
+    samples, m, n, k = (X, Y, floor), len(Y), labels.shape[1], models.shape[2]
     bound, label, residual = np.empty(LANES), np.empty(LANES), np.empty((m, LANES))
     state = bound, label, residual, np.empty((MOST_ROWS, m, LANES))
     for p, group in np.ndindex((len(models), -(-n // LANES))):
@@ -77,10 +88,11 @@ def best_at_levels(X, Y, floor, models, levels, labels, own):
         for note in range(levels.size):
             choose_again(samples, models[p], (i, first, levels[note]), state)
             first = levels[note]
+            g, place = divmod(p * levels.size + note, LANES)
             for lane in range(min(LANES, n - i)):
-                labels[p, i + lane, note] = np.int32(label[lane])
+                labels[g, i + lane, place] = p * k + np.int32(label[lane])
                 for t in range(m):
-                    own[t, p, i + lane, note] = residual[t, lane]
+                    own[t, g, i + lane, place] = residual[t, lane]
 
 
 @njit(cache=True, nogil=True)
@@ -118,30 +130,29 @@ def fit_queries(queries, models, first, stop, out):
     Parameters
     ----------
     queries : (q, d + 1), with a constant feature
-    models : (p, d + 1, k) for p sets of models, k a multiple of LANES
-    out : (p, stop − first, k), filled
+    models : (d + 1, k) of all anchors, k a multiple of LANES
+    out : (stop − first, k), filled
     """
-    for p in range(len(models)):
-        put_products(queries, models[p], first, stop, out[p])
+    put_products(queries, models, first, stop, out)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
 def predict_levels(near, weights, factors, levels, scales, by_anchor, labels, own, out):
-    """One target's predictions for every number of neighbours, of anchors, and λ.
+    """One target's predictions for every number of neighbours, λ, and choice of anchors.
 
     Parameters
     ----------
     near : (q, K) rows of the neighbours, nearest first; weights : (q, K) theirs
-    factors : (q, K, L) from `correction_factors`, L a multiple of LANES
+    factors : (q, K, L) from `correction_factors`
     levels : increasing numbers of neighbours, the last at most K
     scales : (q, levels) one over the sum of the weights at each level
-    by_anchor : (p, q, k) for p sets of models, the anchors' predictions, from `fit_queries`
-    labels, own : (p, n, c) each sample's anchor and residual at c numbers of anchors
-    out : (q, levels, p, c, L), filled
+    by_anchor : (q, k) the anchors' predictions, from `fit_queries`
+    labels, own : (g, n, 8) each sample's anchor and residual, for g groups of eight choices
+    out : (q, g, levels, L, 8), filled
     """
-    given = near, weights, factors, levels, scales, by_anchor, labels, own
-    for p, i, g in np.ndindex((len(labels), len(near), factors.shape[2] // LANES)):
-        put_predictions((p, i, g * LANES), given, out[i])
+    for g, i in np.ndindex((len(labels), len(near))):
+        given = near, weights, factors, levels, scales, by_anchor, labels[g], own[g]
+        put_predictions(i, given, out[i, g])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
@@ -155,9 +166,9 @@ def add_errors(
     near, weights, factors, levels, scales, by_anchor, labels, own : as for `predict_levels`
     y : (q,) the targets; counts : (q,) how often each query counts
     squared : whether errors are squared or absolute
-    sums : (levels, p, c, L), added to
+    sums : (g, levels, L, 8), added to
     """
-    given = near, weights, factors, levels, scales, by_anchor, labels, own
-    for p, i, g in np.ndindex((len(labels), len(near), factors.shape[2] // LANES)):
+    for g, i in np.ndindex((len(labels), len(near))):
+        given = near, weights, factors, levels, scales, by_anchor, labels[g], own[g]
         query = y[i], np.sqrt(counts[i]) if squared else counts[i], squared
-        add_errors_of((p, i, g * LANES), given, sums, query)
+        add_errors_of(i, given, sums[g], query)

@@ -1,7 +1,7 @@
 """Scores of many configurations, summed up in the processor's registers (see `codegen`).
 
-Predictions take eight values of λ side by side, the lanes, for several numbers of anchors at once.
-Choosing anchors takes eight samples side by side, for several anchors at once.
+Predictions take eight choices of anchors side by side, the lanes, for several λ at once. Choosing
+anchors takes eight samples side by side, for several anchors at once.
 """
 
 from collections.abc import Callable
@@ -15,21 +15,35 @@ from .codegen import DOUBLE, EIGHT, INDEX, LANES, ZEROS, Code, Table, check_cont
 from .local_models import TIE
 
 # Sizes of blocks: the largest are those that the registers still hold, 1 must be the last.
-COUNTS_AT_ONCE = (10, 3, 1)
+ALPHAS_AT_ONCE = (7, 4, 2, 1)
 ROWS_AT_ONCE = (5, 1)
 MOST_ROWS = max(ROWS_AT_ONCE)
 
 
 @intrinsic
-def add_errors_of(typingctx, place, given, out, query):
-    """Add count e² or count |e| of a query's predictions to sums (levels, p, c, L).
+def put_predictions(typingctx, i, given, out):
+    """Write a query's predictions to out (levels, L, 8); arguments as for `add_errors_of`."""
+    check_contiguous(*given, out)
+
+    def generate(context, builder, signature, arguments):
+        code = Code(context, builder)
+        query = DOUBLE(0.0), DOUBLE(1.0)
+        _predict(code, signature, arguments, query, lambda before, prediction: prediction)
+        return context.get_dummy_value()
+
+    return types.void(i, given, out), generate
+
+
+@intrinsic
+def add_errors_of(typingctx, i, given, out, query):
+    """Add e² or |e| of a query to sums (levels, L, 8), where e = (ŷ − y) count.
 
     Parameters
     ----------
-    place : (p, i, g) the set of models, the query, and the first of eight λ
-    given : the first eight arguments of `grid.predict_levels`
+    i : the query
+    given : the first eight arguments of `grid.predict_levels`, labels and own of eight choices
     out : the sums
-    query : its target, how much it counts (for e² the root of that), and whether it is e² or |e|
+    query : its target y, how much it counts, and whether it is e² or |e|
     """
     check_contiguous(*given, out)
 
@@ -37,75 +51,63 @@ def add_errors_of(typingctx, place, given, out, query):
         code = Code(context, builder)
         y, count, squared = cgutils.unpack_tuple(builder, arguments[3])
         squared = builder.trunc(squared, ir.IntType(1))
-        count = code.eight(count)
-        one = ir.Constant(EIGHT, [1.0] * LANES)
+        # The error is multiplied by itself or by its sign, of whose bits the others are kept.
+        kept = code.eight(builder.select(squared, INDEX(-1), INDEX(-(2**63))))
+        one = builder.bitcast(DOUBLE(1.0), INDEX)
+        added = code.eight(builder.select(squared, INDEX(0), one))
 
-        def finish(before, corrections, chosen, scale):
-            moved = code.multiply_add(chosen, scale, builder.fneg(y))
-            error = code.multiply_add(corrections, code.eight(scale), code.eight(moved))
-            size = code.call("fabs", builder.fmul(error, count))
-            return code.multiply_add(size, builder.select(squared, size, one), before)
+        def finish(before, error):
+            bits = builder.bitcast(error, added.type)
+            bits = builder.or_(builder.and_(bits, kept), added)
+            return code.multiply_add(error, builder.bitcast(bits, EIGHT), before)
 
-        _predict(code, signature, arguments, finish)
+        _predict(code, signature, arguments, (y, count), finish)
         return context.get_dummy_value()
 
-    return types.void(place, given, out, query), generate
+    return types.void(i, given, out, query), generate
 
 
-@intrinsic
-def put_predictions(typingctx, place, given, out):
-    """Write a query's predictions to out (levels, p, c, L); arguments as for `add_errors_of`."""
-    check_contiguous(*given, out)
+def _predict(code: Code, signature, arguments, query, finish: Callable) -> None:
+    """Generate the loops over λ, levels and neighbours.
 
-    def generate(context, builder, signature, arguments):
-        code = Code(context, builder)
-
-        def finish(before, corrections, chosen, scale):
-            return builder.fmul(builder.fadd(corrections, code.eight(chosen)), code.eight(scale))
-
-        _predict(code, signature, arguments, finish)
-        return context.get_dummy_value()
-
-    return types.void(place, given, out), generate
-
-
-def _predict(code: Code, signature, arguments, finish: Callable) -> None:
-    """Generate the loops over numbers of anchors, levels and neighbours.
-
-    At each level `finish(before, corrections, chosen, scale)` makes the output of what was there
-    before.
+    For each, `finish(before, value)` makes the output of what was there before and of
+    (ŷ − y) count, where (y, count) is the query.
     """
-    builder = code.builder
-    p, i, g = cgutils.unpack_tuple(builder, arguments[0])
+    builder, i, (y, count) = code.builder, arguments[0], query
     near, weights, factors, levels, scales, by_anchor, labels, own = code.tables(
         signature.args[1], arguments[1]
     )
     out = code.table(signature.args[2], arguments[2])
-    n_models, n_samples, n_counts = labels.lengths
-    query, first_sample = code.row(p, near.lengths[0], i), builder.mul(p, n_samples)
-    for a, block in code.blocks(INDEX(0), n_counts, COUNTS_AT_ONCE):
-        columns = [builder.add(a, INDEX(b)) for b in range(block)]
-        corrections = [code.variable(ZEROS) for _ in columns]
-        chosen = [code.variable(DOUBLE(0.0)) for _ in columns]
-        begin = code.variable(INDEX(0))
+    n_alphas, zero = factors.width, INDEX(0)
+    minus_y, count = code.eight(builder.fneg(y)), code.eight(count)
+    for first_alpha, block in code.blocks(zero, n_alphas, ALPHAS_AT_ONCE):
+        alphas = [builder.add(first_alpha, INDEX(b)) for b in range(block)]
+        corrections = [code.variable(ZEROS) for _ in alphas]
+        chosen = [code.variable(DOUBLE(0.0)) for _ in range(LANES)]
+        begin = code.variable(zero)
         with code.loop(levels.width) as level:
-            first, stop = builder.load(begin), levels.number(INDEX(0), level)
+            first, stop = builder.load(begin), levels.number(zero, level)
             builder.store(stop, begin)
             with code.loop(builder.sub(stop, first)) as step:
                 j = builder.add(first, step)
-                sample = builder.add(first_sample, near.number(i, j))
-                weight = weights.number(i, j)
-                factor = factors.eight(code.row(i, weights.width, j), g)
-                for b, column in enumerate(columns):
-                    label = builder.zext(labels.number(sample, column), INDEX)
-                    code.add_product(chosen[b], weight, by_anchor.number(query, label))
-                    residual = code.eight(own.number(sample, column))
-                    code.add_product(corrections[b], factor, residual)
-            scale, row = scales.number(i, level), code.row(level, n_models, p)
-            for b, column in enumerate(columns):
-                at = code.row(row, n_counts, column)
-                sums = builder.load(corrections[b]), builder.load(chosen[b])
-                out.put_eight(finish(out.eight(at, g), *sums, scale), at, g)
+                sample, weight = near.number(i, j), weights.number(i, j)
+                for lane, total in enumerate(chosen):
+                    label = builder.zext(labels.number(sample, INDEX(lane)), INDEX)
+                    code.add_product(total, weight, by_anchor.number(i, label))
+                residuals, row = own.eight(sample, zero), code.row(i, weights.width, j)
+                for alpha, total in zip(alphas, corrections, strict=True):
+                    factor = code.eight(factors.number(row, alpha))
+                    code.add_product(total, factor, residuals)
+            scale, away = code.eight(scales.number(i, level)), ZEROS
+            for lane, total in enumerate(chosen):
+                away = code.put_in(away, builder.load(total), lane)
+            # Counted last, so that what is predicted exactly has no error.
+            away = builder.fmul(code.multiply_add(away, scale, minus_y), count)
+            scale = builder.fmul(scale, count)
+            for alpha, total in zip(alphas, corrections, strict=True):
+                value = code.multiply_add(builder.load(total), scale, away)
+                at = code.row(level, n_alphas, alpha)
+                out.put_eight(finish(out.eight(at, zero), value), at, zero)
 
 
 @intrinsic
