@@ -239,8 +239,6 @@ class Weighting:
         self.fold, self.weights, self.constant = fold, np.ascontiguousarray(weights), constant
         self.levels = np.array(levels)
         self.scales = 1.0 / np.cumsum(weights, axis=1).take(self.levels - 1, axis=1)
-        first = fold.levels.index(levels[0])
-        self.place = slice(first, first + len(levels))
         self.alphas = np.asarray(fold.grid["alpha"], dtype=float)
         small = weights.size * len(self.alphas) * 8 <= BLOCK_BYTES
         self._factors = self._make_factors(slice(None)) if small else None

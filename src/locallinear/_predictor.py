@@ -1,6 +1,7 @@
 """Predictions of one split, and sums of their errors, for all configurations at once."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sized
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ class Predictor:
     anchors, models : anchors of a fold, and p sets of models of theirs, (p, k, d + 1, m)
     labels, own : (g, n, 8), (m, g, n, 8) each sample's anchor and residual for each choice, in
         groups of eight, with choices that do not count at the end
-    weightings : which together serve all levels of the fold
+    weightings : which together serve all levels of the fold, one after the other
     scratch : memory
     """
 
@@ -33,44 +34,50 @@ class Predictor:
         weightings: list[Weighting],
         scratch: Scratch,
     ):
-        self.fold = fold = anchors.fold
+        self.fold = anchors.fold
         self.labels, self.own, self.weightings, self.scratch = labels, own, weightings, scratch
         self.n_choices = len(models) * len(anchors.levels)
         # By target: (m, d + 1, p k), with anchors that no sample has up to whole lanes.
         p, k, d, m = models.shape
         self.models = np.zeros((m, d, whole_lanes(p * k)))
         self.models[..., : p * k] = models.transpose(3, 2, 0, 1).reshape(m, d, p * k)
-        self.shape = len(labels), len(fold.levels), len(fold.grid["alpha"]), LANES
 
     def predictions(self) -> Iterator[tuple[slice, Array]]:
         """Predictions for blocks of queries, (m, q, C)."""
         from .kernels.grid import predict_levels  # compiled: loaded when needed
 
         m = len(self.own)
-        for block in self._blocks(8 * m * int(np.prod(self.shape))):
+        for block in self._blocks(8 * m * math.prod(self._shape(self.fold.levels))):
             q = block.stop - block.start
-            out = np.empty((m, q, *self.shape))
-            for t, weighting, given in self._of_block(block):
-                part = np.empty((q, len(self.labels), len(weighting.levels), *self.shape[2:]))
-                predict_levels(*given, part)  # type: ignore[call-arg]
-                out[t, :, :, weighting.place] = part
-            yield block, self._by_configuration(out)
+            parts = [np.empty((m, q, *self._shape(w.levels))) for w in self.weightings]
+            for t, w, given in self._of_block(block):
+                predict_levels(*given, parts[w][t])  # type: ignore[call-arg]
+            yield block, self._by_configuration(parts)
 
     def error_sums(self, metric: Errors) -> Array:
         """Sums over the queries of the errors of the predictions, (m, C)."""
         from .kernels.grid import add_errors  # compiled: loaded when needed
 
         m = len(self.own)
-        sums = np.zeros((m, *self.shape))
+        sums = [
+            self.scratch.array(f"sums {w}", (m, *self._shape(weighting.levels)))
+            for w, weighting in enumerate(self.weightings)
+        ]
+        for part in sums:
+            part[:] = 0.0
         for block in self._blocks(4 * 8 * self.models.shape[2]):
             counts = metric.weights[block]
-            for t, weighting, given in self._of_block(block):
-                y, out = metric.Y[block, t], sums[t, :, weighting.place]
+            for t, w, given in self._of_block(block):
+                y, out = metric.Y[block, t], sums[w][t]
                 add_errors(*given, y, counts, metric.squared, out)  # type: ignore[call-arg]
         return self._by_configuration(sums)
 
-    def _by_configuration(self, values: Array) -> Array:
-        """Values (..., g, levels, L, 8) of all configurations, (..., C)."""
+    def _shape(self, levels: Sized) -> tuple[int, ...]:
+        return len(self.labels), len(levels), len(self.fold.grid["alpha"]), LANES
+
+    def _by_configuration(self, parts: list[Array]) -> Array:
+        """The values (..., g, levels, L, 8) of each weighting as those of all C configurations."""
+        values = np.concatenate(parts, axis=-3)
         *first, g, n_levels, n_alphas, _ = values.shape
         by_choice = np.moveaxis(values, -4, -2).reshape(*first, n_levels, n_alphas, g * LANES)
         return by_choice[..., : self.n_choices].reshape(*first, -1)
@@ -81,8 +88,8 @@ class Predictor:
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))
 
-    def _of_block(self, block: slice) -> Iterator[tuple[int, Weighting, tuple]]:
-        """What the compiled functions take, for each target and weighting."""
+    def _of_block(self, block: slice) -> Iterator[tuple[int, int, tuple]]:
+        """The number of each target and weighting, and what the compiled functions take."""
         from .kernels.grid import fit_queries  # compiled: loaded when needed
 
         fold, shape = self.fold, (block.stop - block.start, self.models.shape[2])
@@ -90,5 +97,5 @@ class Predictor:
         for t, (models, own) in enumerate(zip(self.models, self.own, strict=True)):
             fit_queries(fold.wide_queries, models, block.start, block.stop, by_anchor)
             of_models = by_anchor, self.labels, own
-            for weighting in self.weightings:
-                yield t, weighting, (fold.near[block], *weighting.of(block), *of_models)
+            for w, weighting in enumerate(self.weightings):
+                yield t, w, (fold.near[block], *weighting.of(block), *of_models)
