@@ -99,7 +99,9 @@ class Search:
     def _run_threads(self, workers: int) -> None:
         cells = iter(self.cells())
         with ThreadPoolExecutor(workers) as pool:
-            running = {pool.submit(self._score_cell, cell) for cell in islice(cells, workers)}
+            # As many again wait, so that no thread has to.
+            first = islice(cells, 2 * workers)
+            running = {pool.submit(self._score_cell, cell) for cell in first}
             try:
                 while running:
                     done, running = wait(running, return_when=FIRST_COMPLETED)

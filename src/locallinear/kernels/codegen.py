@@ -59,8 +59,8 @@ class Code:
         self.builder.store(start, kept)
         return kept
 
-    def blocks(self, first, stop, sizes: tuple[int, ...]):
-        """Go from first to stop in the largest blocks possible: where each begins, and its size.
+    def rows_of(self, first, stop, sizes: tuple[int, ...]):
+        """Go through the rows from first to stop in the largest blocks possible.
 
         The code that follows is generated once for each size.
         """
@@ -69,7 +69,7 @@ class Code:
             left = self.builder.sub(stop, self.builder.load(place))
             with self.loop(self.builder.udiv(left, INDEX(size))):
                 here = self.builder.load(place)
-                yield here, size
+                yield [self.builder.add(here, INDEX(b)) for b in range(size)]
                 self.builder.store(self.builder.add(here, INDEX(size)), place)
 
     @contextmanager

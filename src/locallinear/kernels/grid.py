@@ -76,23 +76,33 @@ def best_at_levels(X, Y, floor, models, levels, labels, own):
         which all is rounding; with samples that do not count at the end, up to whole LANES
     models : (p, m, k, d + 1) for p sets of models, the intercept last
     levels : increasing numbers of anchors
-    labels : (g, n, 8), own : (m, g, n, 8), filled for p times levels choices: the anchor, counted
-        through all sets of models, and the residual from it
+    labels : (g, n, 8), own : (m, g, n, 8), filled for p times levels choices, with zeros at the
+        end: the anchor, counted through all sets of models, and the residual from it
     """
-    samples, m, n, k = (X, Y, floor), len(Y), labels.shape[1], models.shape[2]
-    bound, label, residual = np.empty(LANES), np.empty(LANES), np.empty((m, LANES))
-    state = bound, label, residual, np.empty((MOST_ROWS, m, LANES))
-    for p, group in np.ndindex((len(models), -(-n // LANES))):
-        i, first = group * LANES, 0
-        bound[:], label[:], residual[:] = np.inf, 0.0, 0.0
-        for note in range(levels.size):
-            choose_again(samples, models[p], (i, first, levels[note]), state)
-            first = levels[note]
-            g, place = divmod(p * levels.size + note, LANES)
-            for lane in range(min(LANES, n - i)):
-                labels[g, i + lane, place] = p * k + np.int32(label[lane])
+    samples, m, (n_groups, n, _) = (X, Y, floor), len(Y), labels.shape
+    smallest, label, residual = np.empty(LANES), np.empty(LANES), np.empty((m, LANES))
+    state = smallest, label, residual, np.empty((MOST_ROWS, m, LANES))
+    # What eight samples have chosen, a row a choice.
+    chosen = np.zeros((n_groups * LANES, LANES), dtype=np.int32)
+    left = np.zeros((m, n_groups * LANES, LANES))
+    for i in range(0, n, LANES):
+        for p in range(len(models)):
+            smallest[:], label[:], residual[:] = np.inf, 0.0, 0.0
+            first = 0
+            for note in range(levels.size):
+                choose_again(samples, models[p], (i, first, levels[note]), state)
+                first, choice = levels[note], p * levels.size + note
+                for lane in range(LANES):
+                    chosen[choice, lane] = p * models.shape[2] + np.int32(label[lane])
                 for t in range(m):
-                    own[t, g, i + lane, place] = residual[t, lane]
+                    for lane in range(LANES):
+                        left[t, choice, lane] = residual[t, lane]
+        for g, lane in np.ndindex((n_groups, min(LANES, n - i))):
+            for place in range(LANES):
+                labels[g, i + lane, place] = chosen[g * LANES + place, lane]
+            for t in range(m):
+                for place in range(LANES):
+                    own[t, g, i + lane, place] = left[t, g * LANES + place, lane]
 
 
 @njit(cache=True, nogil=True)

@@ -78,10 +78,10 @@ def _predict(code: Code, signature, arguments, query, finish: Callable) -> None:
         signature.args[1], arguments[1]
     )
     out = code.table(signature.args[2], arguments[2])
+    labels.width = own.width = out.width = INDEX(LANES)
     n_alphas, zero = factors.width, INDEX(0)
     minus_y, count = code.eight(builder.fneg(y)), code.eight(count)
-    for first_alpha, block in code.blocks(zero, n_alphas, ALPHAS_AT_ONCE):
-        alphas = [builder.add(first_alpha, INDEX(b)) for b in range(block)]
+    for alphas in code.rows_of(zero, n_alphas, ALPHAS_AT_ONCE):
         corrections = [code.variable(ZEROS) for _ in alphas]
         chosen = [code.variable(DOUBLE(0.0)) for _ in range(LANES)]
         begin = code.variable(zero)
@@ -91,9 +91,12 @@ def _predict(code: Code, signature, arguments, query, finish: Callable) -> None:
             with code.loop(builder.sub(stop, first)) as step:
                 j = builder.add(first, step)
                 sample, weight = near.number(i, j), weights.number(i, j)
-                for lane, total in enumerate(chosen):
-                    label = builder.zext(labels.number(sample, INDEX(lane)), INDEX)
-                    code.add_product(total, weight, by_anchor.number(i, label))
+                pairs = builder.bitcast(labels.at(sample, zero), INDEX.as_pointer())
+                for lane in range(0, LANES, 2):
+                    pair = builder.load(builder.gep(pairs, [INDEX(lane // 2)]), align=4)
+                    both = builder.and_(pair, INDEX(2**32 - 1)), builder.lshr(pair, INDEX(32))
+                    for label, total in zip(both, chosen[lane:], strict=False):
+                        code.add_product(total, weight, by_anchor.number(i, label))
                 residuals, row = own.eight(sample, zero), code.row(i, weights.width, j)
                 for alpha, total in zip(alphas, corrections, strict=True):
                     factor = code.eight(factors.number(row, alpha))
@@ -119,8 +122,8 @@ def choose_again(typingctx, samples, models, place, state):
     samples : X (d + 1, n), Y (m, n) and floor (n,), as for `grid.best_at_levels`
     models : (m, k, d + 1) of the anchors, the intercept last
     place : (i, first, stop) the first of the eight samples, and the anchors from first to stop
-    state : what was chosen so far, updated: bound (8,), below which an error is more than tied,
-        labels (8,), own (m, 8) residuals; and residuals (MOST_ROWS, m, 8) as scratch space
+    state : what was chosen so far, updated: the smallest errors (8,), labels (8,), own (m, 8)
+        residuals; and residuals (MOST_ROWS, m, 8) as scratch space
     """
     check_contiguous(*samples, models, *state)
 
@@ -129,38 +132,51 @@ def choose_again(typingctx, samples, models, place, state):
         X, Y, floor = code.tables(signature.args[0], arguments[0])
         models = code.table(signature.args[1], arguments[1])
         i, first, stop = cgutils.unpack_tuple(builder, arguments[2])
-        bound, labels, own, residuals = code.tables(signature.args[3], arguments[3])
+        smallest, labels, own, residuals = code.tables(signature.args[3], arguments[3])
         m, k, _ = models.lengths
-        lowest, label = (code.variable(table.eight(zero, zero)) for table in (bound, labels))
-        tied = floor.eight(zero, i)
-        largest = ir.Constant(EIGHT, [np.finfo(float).max] * LANES)
-        shrink = ir.Constant(EIGHT, [1.0 / (1.0 + TIE)] * LANES)
-        for anchor, block in code.blocks(first, stop, ROWS_AT_ONCE):
-            anchors = [builder.add(anchor, INDEX(b)) for b in range(block)]
-            errors = [code.variable(ZEROS) for _ in anchors]
-            with code.loop(m) as t:
-                rows = [code.row(t, k, anchor) for anchor in anchors]
-                for b, value in enumerate(_products(code, models, rows, X, i)):
-                    residual = builder.fsub(Y.eight(t, i), value)
-                    code.add_product(errors[b], residual, residual)
-                    residuals.put_eight(residual, code.row(INDEX(b), m, t), zero)
-            better = []
-            for b, anchor in enumerate(anchors):
-                # Not infinite, so that the first anchor is chosen whatever its error is.
-                error = code.call("minnum", builder.load(errors[b]), largest)
-                low = builder.load(lowest)
-                better.append(builder.fcmp_ordered("<", error, low))
-                lower = builder.fmul(builder.fsub(error, tied), shrink)
-                builder.store(builder.select(better[b], lower, low), lowest)
-                this = code.eight(builder.sitofp(anchor, DOUBLE))
-                builder.store(builder.select(better[b], this, builder.load(label)), label)
-            with code.loop(m) as t:
-                kept = own.eight(t, zero)
-                for b, is_better in enumerate(better):
-                    new = residuals.eight(code.row(INDEX(b), m, t), zero)
-                    kept = builder.select(is_better, new, kept)
-                own.put_eight(kept, t, zero)
-        bound.put_eight(builder.load(lowest), zero, zero)
+        lowest, label = (code.variable(table.eight(zero, zero)) for table in (smallest, labels))
+        tied, more = floor.eight(zero, i), ir.Constant(EIGHT, [1.0 + TIE] * LANES)
+        largest = ir.Constant(EIGHT, [np.finfo(float).max / 2] * LANES)
+
+        def take(error, anchor):
+            # Far from infinite, so that the first anchor is chosen whatever its error is.
+            error, low = code.call("minnum", error, largest), builder.load(lowest)
+            better = builder.fcmp_ordered("<", code.multiply_add(error, more, tied), low)
+            this = code.eight(builder.sitofp(anchor, DOUBLE))
+            builder.store(builder.select(better, error, low), lowest)
+            builder.store(builder.select(better, this, builder.load(label)), label)
+            return better
+
+        def residuals_of(t, anchors):
+            rows = [code.row(t, k, anchor) for anchor in anchors]
+            products = _products(code, models, rows, X, i)
+            return [builder.fsub(Y.eight(t, i), value) for value in products]
+
+        with builder.if_else(builder.icmp_signed("==", m, INDEX(1))) as (one, several):
+            with one:
+                kept = code.variable(own.eight(zero, zero))
+                for anchors in code.rows_of(first, stop, ROWS_AT_ONCE):
+                    for residual, anchor in zip(residuals_of(zero, anchors), anchors, strict=True):
+                        better = take(builder.fmul(residual, residual), anchor)
+                        builder.store(builder.select(better, residual, builder.load(kept)), kept)
+                own.put_eight(builder.load(kept), zero, zero)
+            with several:
+                for anchors in code.rows_of(first, stop, ROWS_AT_ONCE):
+                    errors = [code.variable(ZEROS) for _ in anchors]
+                    with code.loop(m) as t:
+                        for b, residual in enumerate(residuals_of(t, anchors)):
+                            code.add_product(errors[b], residual, residual)
+                            residuals.put_eight(residual, code.row(INDEX(b), m, t), zero)
+                    better = [
+                        take(builder.load(e), a) for e, a in zip(errors, anchors, strict=True)
+                    ]
+                    with code.loop(m) as t:
+                        last = own.eight(t, zero)
+                        for b, is_better in enumerate(better):
+                            new = residuals.eight(code.row(INDEX(b), m, t), zero)
+                            last = builder.select(is_better, new, last)
+                        own.put_eight(last, t, zero)
+        smallest.put_eight(builder.load(lowest), zero, zero)
         labels.put_eight(builder.load(label), zero, zero)
         return context.get_dummy_value()
 
@@ -179,8 +195,7 @@ def put_products(typingctx, A, B, first, stop, out):
         code = Code(context, builder)
         A, B, out = (code.table(signature.args[k], arguments[k]) for k in (0, 1, 4))
         first, stop = arguments[2:4]
-        for row, block in code.blocks(first, stop, ROWS_AT_ONCE):
-            rows = [builder.add(row, INDEX(b)) for b in range(block)]
+        for rows in code.rows_of(first, stop, ROWS_AT_ONCE):
             with code.loop(builder.udiv(B.width, INDEX(LANES))) as group:
                 column = builder.mul(group, INDEX(LANES))
                 for each, value in zip(rows, _products(code, A, rows, B, column), strict=True):
