@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import rankdata
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
 
@@ -76,6 +77,19 @@ def test_ranks_are_those_of_grid_search(samples):
     search = FALLRegressorCV(grid, random_state=0).fit(*samples)
     loop = quiet_loop(GridSearchCV(FALLRegressor(random_state=0), grid, cv=3), *samples)
     assert_array_equal(search.cv_results_["rank_test_score"], loop.cv_results_["rank_test_score"])
+
+
+def test_ranks_of_many_scores_with_ties_and_missing_ones(samples):
+    grid = {
+        "n_neighbors": [*range(1, 31), 500],
+        "alpha": [*np.logspace(-2, 2, 15), 1.0, 1.0],
+        "n_anchors": [5, 10, 1000, 2000],
+    }
+    results = FALLRegressorCV(grid, random_state=0).fit(*samples).cv_results_
+    mean = results["mean_test_score"]
+    assert len(np.unique(mean)) < np.count_nonzero(np.isfinite(mean)) < len(mean)
+    expected = rankdata(np.where(np.isfinite(mean), -mean, np.inf), method="min")
+    assert_array_equal(results["rank_test_score"], expected)
 
 
 def test_the_best_estimator_is_fitted_on_all_samples(fitted_search, samples):

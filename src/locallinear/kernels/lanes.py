@@ -138,44 +138,29 @@ def choose_again(typingctx, samples, models, place, state):
         tied, more = floor.eight(zero, i), ir.Constant(EIGHT, [1.0 + TIE] * LANES)
         largest = ir.Constant(EIGHT, [np.finfo(float).max / 2] * LANES)
 
-        def take(error, anchor):
-            # Far from infinite, so that the first anchor is chosen whatever its error is.
-            error, low = code.call("minnum", error, largest), builder.load(lowest)
-            better = builder.fcmp_ordered("<", code.multiply_add(error, more, tied), low)
-            this = code.eight(builder.sitofp(anchor, DOUBLE))
-            builder.store(builder.select(better, error, low), lowest)
-            builder.store(builder.select(better, this, builder.load(label)), label)
-            return better
-
-        def residuals_of(t, anchors):
-            rows = [code.row(t, k, anchor) for anchor in anchors]
-            products = _products(code, models, rows, X, i)
-            return [builder.fsub(Y.eight(t, i), value) for value in products]
-
-        with builder.if_else(builder.icmp_signed("==", m, INDEX(1))) as (one, several):
-            with one:
-                kept = code.variable(own.eight(zero, zero))
-                for anchors in code.rows_of(first, stop, ROWS_AT_ONCE):
-                    for residual, anchor in zip(residuals_of(zero, anchors), anchors, strict=True):
-                        better = take(builder.fmul(residual, residual), anchor)
-                        builder.store(builder.select(better, residual, builder.load(kept)), kept)
-                own.put_eight(builder.load(kept), zero, zero)
-            with several:
-                for anchors in code.rows_of(first, stop, ROWS_AT_ONCE):
-                    errors = [code.variable(ZEROS) for _ in anchors]
-                    with code.loop(m) as t:
-                        for b, residual in enumerate(residuals_of(t, anchors)):
-                            code.add_product(errors[b], residual, residual)
-                            residuals.put_eight(residual, code.row(INDEX(b), m, t), zero)
-                    better = [
-                        take(builder.load(e), a) for e, a in zip(errors, anchors, strict=True)
-                    ]
-                    with code.loop(m) as t:
-                        last = own.eight(t, zero)
-                        for b, is_better in enumerate(better):
-                            new = residuals.eight(code.row(INDEX(b), m, t), zero)
-                            last = builder.select(is_better, new, last)
-                        own.put_eight(last, t, zero)
+        for anchors in code.rows_of(first, stop, ROWS_AT_ONCE):
+            errors = [code.variable(ZEROS) for _ in anchors]
+            with code.loop(m) as t:
+                rows = [code.row(t, k, anchor) for anchor in anchors]
+                for b, value in enumerate(_products(code, models, rows, X, i)):
+                    residual = builder.fsub(Y.eight(t, i), value)
+                    code.add_product(errors[b], residual, residual)
+                    residuals.put_eight(residual, code.row(INDEX(b), m, t), zero)
+            better = []
+            for b, anchor in enumerate(anchors):
+                # Far from infinite, so that the first anchor is chosen whatever its error is.
+                error = code.call("minnum", builder.load(errors[b]), largest)
+                low = builder.load(lowest)
+                better.append(builder.fcmp_ordered("<", code.multiply_add(error, more, tied), low))
+                builder.store(builder.select(better[b], error, low), lowest)
+                this = code.eight(builder.sitofp(anchor, DOUBLE))
+                builder.store(builder.select(better[b], this, builder.load(label)), label)
+            with code.loop(m) as t:
+                kept = own.eight(t, zero)
+                for b, is_better in enumerate(better):
+                    new = residuals.eight(code.row(INDEX(b), m, t), zero)
+                    kept = builder.select(is_better, new, kept)
+                own.put_eight(kept, t, zero)
         smallest.put_eight(builder.load(lowest), zero, zero)
         labels.put_eight(builder.load(label), zero, zero)
         return context.get_dummy_value()
