@@ -9,7 +9,14 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
 
 import locallinear
-from locallinear import FALLClassifierCV, FALLRegressor, FALLRegressorCV, _grids, _search
+from locallinear import (
+    FALLClassifierCV,
+    FALLRegressor,
+    FALLRegressorCV,
+    _grids,
+    _search,
+    _search_results,
+)
 from searches import GRID, SIZE, quiet_loop
 
 # The named grids
@@ -77,6 +84,13 @@ def test_ranks_are_those_of_grid_search(samples):
     search = FALLRegressorCV(grid, random_state=0).fit(*samples)
     loop = quiet_loop(GridSearchCV(FALLRegressor(random_state=0), grid, cv=3), *samples)
     assert_array_equal(search.cv_results_["rank_test_score"], loop.cv_results_["rank_test_score"])
+
+
+def test_equal_scores_have_equal_means_however_many_there_are():
+    for scores in np.random.default_rng(0).random((20, 10, 1)):
+        alone, many = _search_results._mean(scores), _search_results._mean(scores.repeat(9, axis=1))
+        assert_array_equal(many, np.repeat(alone, 9))
+        assert_allclose(_search_results._spread(scores, alone), scores.std(axis=0), rtol=1e-14)
 
 
 def test_ranks_of_many_scores_with_ties_and_missing_ones(samples):

@@ -1,13 +1,9 @@
 """FALLRegressorCV and FALLClassifierCV: FALL with every parameter chosen by cross-validation."""
 
-import math
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from numbers import Integral, Real
 from pathlib import Path
 from typing import ClassVar
@@ -30,13 +26,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import _scores
-from ._chunks import row_chunks
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._folds import Split
 from ._grids import GRIDS, NOT_SEARCHED, check_grid, edges
 from ._progress import Progress
 from ._search import Search
+from ._search_results import results_of
 from ._validation import (
     check_labels,
     check_magnitudes,
@@ -135,30 +131,10 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _set_results(self, search: Search, grid: dict[str, list]) -> None:
         """cv_results_ and what is best, from the box of scores."""
-        scores = search.scores.reshape(len(search.scores), -1)
-        mean = _over_splits(np.mean, scores)
-        scored = np.isfinite(mean)
-        n_scored = int(np.count_nonzero(scored))
-        if not n_scored:
-            reason = search.reasons().flat[0]
-            raise ValueError(f"no configuration of the grid could be scored: {reason}")
-        ranks = np.full(len(mean), n_scored + 1, dtype=np.int32)
-        # Of a million configurations all this takes a tenth of the search.
-        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
-            parts = pairwise(_cuts(mean, n_parts=4))
-            ranked = [pool.submit(_rank_between, mean, scored, *part, ranks) for part in parts]
-            columns = {name: pool.submit(_column, search.grid, name) for name in sorted(grid)}
-            spread = pool.submit(_over_splits, np.std, scores)
-            reasons = pool.submit(search.reasons)
-        for part in ranked:
-            part.result()
-        results = {f"param_{name}": column.result() for name, column in columns.items()}
-        results |= {f"split{split}_test_score": part for split, part in enumerate(scores)}
-        results |= {"mean_test_score": mean, "std_test_score": spread.result()}
-        results |= {"rank_test_score": ranks, "reason": reasons.result().ravel()}
-        self.cv_results_ = results
-        self.n_configurations_ = n_scored
-        self.best_index_ = int(np.argmin(results["rank_test_score"]))
+        self.cv_results_ = results_of(search, grid, effective_n_jobs(self.n_jobs))
+        mean, rank = (self.cv_results_[f"{name}_test_score"] for name in ("mean", "rank"))
+        self.n_configurations_ = int(np.count_nonzero(np.isfinite(mean)))
+        self.best_index_ = int(np.argmin(rank))
         self.best_score_ = float(mean[self.best_index_])
         place = np.unravel_index(self.best_index_, search.scores.shape[1:])
         self.best_params_ = {
@@ -332,45 +308,3 @@ def fixed_seed(random_state) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def _over_splits(summary: Callable, scores: Array) -> Array:
-    """The mean or spread of the scores (splits, C) of each configuration, with little memory."""
-    out = np.empty(scores.shape[1])
-    with np.errstate(invalid="ignore", over="ignore"):  # scores that are infinite, or nearly
-        for some in row_chunks(len(out), 16 * scores.itemsize * len(scores)):
-            summary(scores[:, some], axis=0, out=out[some])
-    return out
-
-
-def _column(box: dict[str, list], name: str) -> NDArray:
-    """The values of a parameter over all cells of the box in order."""
-    values, sizes, axis = box[name], [len(v) for v in box.values()], list(box).index(name)
-    kinds = {type(value) for value in values}
-    plain = kinds <= {int} or kinds <= {float, int} or kinds <= {bool}
-    column = np.array(values) if plain else np.empty(len(values), dtype=object)
-    if not plain:
-        for i, value in enumerate(values):  # values that are arrays stay whole
-            column[i] = value
-    before, after = math.prod(sizes[:axis]), math.prod(sizes[axis + 1 :])
-    return np.broadcast_to(column[:, None], (before, len(values), after)).flatten()
-
-
-def _cuts(scores: Array, n_parts: int) -> Array:
-    """Increasing numbers from -inf to inf that cut scores into parts of about the same size."""
-    sample = scores[:: len(scores) // 1000 + 1]
-    sample = np.sort(sample[np.isfinite(sample)])
-    return np.unique([-np.inf, *sample[:: len(sample) // n_parts + 1], np.inf])
-
-
-def _rank_between(mean: Array, scored, low: float, high: float, ranks: NDArray[np.int32]) -> None:
-    """Write the ranks of the scores above low, up to high: one more than how many are higher."""
-    rows = np.flatnonzero(scored & (mean > low) & (mean <= high))
-    costs = -mean[rows]
-    order = np.argsort(costs)
-    costs = costs[order]
-    # Equal scores share the rank of the first of them.
-    first = np.arange(1, len(rows) + 1, dtype=np.int32)
-    first[1:][costs[1:] == costs[:-1]] = 0
-    first = np.maximum.accumulate(first, out=first)
-    ranks[rows[order]] = first + np.count_nonzero(scored & (mean > high))
