@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression, Ridge
 
-from locallinear import _folds
+from locallinear import _chunks
 from locallinear.kernels import combine
 from locallinear.kernels.anchors import elastic_net_path, fit_models, ridge_path
 from locallinear.kernels.codegen import LANES
@@ -232,12 +232,5 @@ def test_projection_of_huge_scores_is_the_vertex_or_the_tie(size):
     assert_allclose(combine.nearest_probabilities(scores), expected)
 
 
-def test_penalties_are_padded_to_what_the_compiled_loops_take_at_once():
-    from locallinear import _folds
-    from locallinear.kernels import lanes
-
-    assert _folds.LANES == lanes.LANES
-
-
 def test_arrays_are_padded_to_the_lanes_of_the_compiled_code():
-    assert _folds.LANES == LANES
+    assert _chunks.LANES == LANES

@@ -146,6 +146,21 @@ def test_r2_of_single_samples_is_refused_with_the_reason(samples):
     assert model.fit(X[:20], y[:20]).n_splits_ == 20
 
 
+def test_weights_that_fail_for_one_number_of_neighbours_leave_the_others_their_scores(samples):
+    def not_of_four(distances):
+        if distances.shape[1] == 4:
+            raise RuntimeError("four")
+        return 1 / (1 + distances)
+
+    grid = {"weights": [not_of_four], "n_neighbors": [3, 4, 1]}
+    search = FALLRegressorCV(grid, random_state=0).fit(*samples)
+    loop = quiet_loop(GridSearchCV(FALLRegressor(random_state=0), grid, cv=3), *samples)
+    scores = loop.cv_results_["mean_test_score"]
+    assert np.isnan(scores).tolist() == [False, True, False]
+    assert_allclose(search.cv_results_["mean_test_score"], scores, rtol=1e-9)
+    assert list(search.cv_results_["reason"]) == ["", "weights failed with RuntimeError: four", ""]
+
+
 # Scorers without weights
 
 

@@ -1,4 +1,4 @@
-"""Temporary arrays: slices of rows that keep them small, and memory that is used again."""
+"""Temporary arrays: how large they are, and memory that is used again."""
 
 import math
 import threading
@@ -13,6 +13,12 @@ from sklearn import get_config
 CACHE_BYTES = 4 * 2**20
 LINE_BYTES = 64
 
+# Larger tables, of all anchors and samples, are held in blocks of at most this size.
+BLOCK_BYTES = 32 * 2**20
+
+# How many numbers the compiled functions of a search take at a time.
+LANES = 8
+
 
 def row_chunks(n_rows: int, row_bytes: int, first: int = 0) -> Iterator[slice]:
     """Cut the rows from first on into slices whose temporary arrays, row_bytes a row, are small."""
@@ -20,6 +26,11 @@ def row_chunks(n_rows: int, row_bytes: int, first: int = 0) -> Iterator[slice]:
     step = max(1, budget // max(row_bytes, 1))
     for start in range(first, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def whole_lanes(n: int) -> int:
+    """The next multiple of LANES."""
+    return n + -n % LANES
 
 
 class Scratch(threading.local):
@@ -37,7 +48,7 @@ class Scratch(threading.local):
         """An array of this shape, with whatever was left in it; it is good until the next one."""
         size = math.prod(shape)
         kept = self._kept.get(name)
-        if kept is None or kept.size < size:
+        if kept is None or kept.size < size or kept.dtype != dtype:
             n_bytes = size * np.dtype(dtype).itemsize
             memory = np.empty(n_bytes + LINE_BYTES, dtype=np.uint8)
             start = -memory.ctypes.data % LINE_BYTES

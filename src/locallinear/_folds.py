@@ -8,14 +8,14 @@ estimator itself uses, so that scores are those of the estimator.
 import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ._anchor_sets import AnchorSet
 from ._anchors import select_points
-from ._chunks import Scratch, row_chunks
+from ._chunks import BLOCK_BYTES, LANES, row_chunks, whole_lanes
 from ._nearness import fit_nearness
 from ._scaling import fit_space
 from ._validation import (
@@ -25,18 +25,10 @@ from ._validation import (
     check_neighbor_weights,
 )
 from .kernels import local_models
-from .kernels.anchors import Moments, ridge_path
 from .kernels.combine import cut_at, distance_weights, normalised
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-# All anchors' errors of all samples are held in blocks of anchors of at most this size.
-BLOCK_BYTES = 32 * 2**20
-
-# Samples and choices of anchors are padded to a multiple of this: how many numbers the compiled
-# functions take at a time.
-LANES = 8
 
 
 class Split:
@@ -102,14 +94,13 @@ class Fold:
         self.neighbors = self.nearness.index(self.points, searchable, n_jobs)
         self.n_searchable = len(X) if searchable is None else int(np.count_nonzero(searchable))
         numbers = np.array(grid["n_neighbors"])
-        self.possible = numbers <= self.n_searchable
-        self.levels = np.unique(numbers[self.possible]).tolist()
+        self.levels = np.unique(numbers[numbers <= self.n_searchable]).tolist()
         n_near = max(self.levels, default=1)
         self.distances, self.near = self.neighbors.query(self.nearness.points(self.queries), n_near)
         self.floor = local_models.tie_floor(Y)
         self.grid, self.seed = grid, seed
         self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}
-        self._weightings: dict[tuple[int, bool], list[Weighting]] = {}
+        self._weightings: dict[tuple[int, bool], tuple[list[Weighting], dict]] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -150,34 +141,41 @@ class Fold:
             return near, np.ones(near.shape)
         return near, cut_at(self.weights[near], n_near)
 
-    def weightings(self, i_rule: int, fit_intercept: bool) -> "list[Weighting]":
-        """How neighbours count in predictions by a rule of the grid, for all levels; made once."""
+    def weightings(self, i_rule: int, fit_intercept: bool) -> "tuple[list[Weighting], dict]":
+        """How neighbours count in predictions by a rule of the grid, made once.
+
+        Where a user's function fails for some levels, there are reasons by level instead.
+        """
         key = i_rule, fit_intercept
         with self._lock:
             if key not in self._weightings:
-                rule, constant = self.grid["weights"][i_rule], float(fit_intercept)
-                self._weightings[key] = [
-                    Weighting(self, levels, weights, constant)
-                    for levels, weights in self._prediction_weights(rule)
-                ]
+                self._weightings[key] = self._make_weightings(i_rule, float(fit_intercept))
             return self._weightings[key]
 
-    def _prediction_weights(self, rule: str | Callable) -> Iterator[tuple[list[int], Array]]:
-        """Weights of the neighbours, (q, K), and the numbers of neighbours that they serve.
+    def _make_weightings(self, i_rule: int, constant: float) -> "tuple[list[Weighting], dict]":
+        rule, made, failed = self.grid["weights"][i_rule], [], {}
+        for levels in [self.levels] if self._shared(rule) else [[level] for level in self.levels]:
+            try:
+                weights = self._prediction_weights(rule, levels[-1])
+            except Exception as error:  # a user's function can fail in any way
+                failed[levels[-1]] = f"weights failed with {type(error).__name__}: {error}"
+            else:
+                made.append(Weighting(self, levels, weights, constant))
+        return made, failed
 
-        Weights that do not depend on how many neighbours there are serve all levels.
-        """
-        if self.weights is None and not callable(rule):
-            yield self.levels, distance_weights(self.distances, rule)
-            return
-        for level in self.levels:
-            # A copy, for a user's function may write into what it is given.
-            weights = distance_weights(self.distances[:, :level].copy(), rule)
-            if callable(rule):
-                weights = check_neighbor_weights(weights, (len(self.queries), level))
-            if self.weights is not None:
-                weights = weights * cut_at(self.weights[self.near[:, :level]], level)
-            yield [level], normalised(weights)
+    def _prediction_weights(self, rule: str | Callable, level: int) -> Array:
+        """Weights (q, level) of the neighbours."""
+        # A copy, for a user's function may write into what it is given.
+        weights = distance_weights(self.distances[:, :level].copy(), rule)
+        if callable(rule):
+            weights = check_neighbor_weights(weights, (len(self.queries), level))
+        if self.weights is not None:
+            weights = weights * cut_at(self.weights[self.near[:, :level]], level)
+        return weights if self._shared(rule) else normalised(weights)
+
+    def _shared(self, rule: str | Callable) -> bool:
+        """Whether weights do not depend on how many neighbours there are."""
+        return self.weights is None and not callable(rule)
 
     def anchor_sets(self, i_selection: int, i_models: int) -> "list[AnchorSet]":
         """Sets of anchors that serve all numbers of anchors in the grid, made once."""
@@ -215,11 +213,6 @@ def _with_constant(rows: Array) -> Array:
     return np.column_stack([rows, np.ones(len(rows))])
 
 
-def whole_lanes(n: int) -> int:
-    """The next multiple of LANES."""
-    return n + -n % LANES
-
-
 def _in_lanes(rows: Array) -> Array:
     """Rows as columns, with zeros up to whole lanes.
 
@@ -249,143 +242,10 @@ class Weighting:
         return self.weights[block], factors, self.levels, self.scales[block]
 
     def _make_factors(self, block: slice) -> Array:
-        """For all λ."""
+        """Correction factors of a block for all λ, (q, K, L)."""
         from .kernels.grid import correction_factors  # compiled: loaded when needed
 
         K = self.weights.shape[1]
         inner = self.fold.inner[block, :K] + self.constant
         squares = self.fold.squares[block, :K] + self.constant
         return correction_factors(inner, squares, self.weights[block], self.alphas)
-
-
-class AnchorSet:
-    """Anchors of a fold, of which the first few serve each smaller number of anchors.
-
-    Parameters
-    ----------
-    fold : their Fold
-    place : which values of n_anchors in the grid the set serves
-    counts : for each of them how many anchors there really are
-    points : (k, d) where the anchors are, or models : (k, d + 1, m) given beforehand
-    """
-
-    def __init__(self, fold: Fold, place: slice, counts, *, points=None, models=None):
-        self.fold, self.place, self.models = fold, place, models
-        # Increasing numbers of anchors, and which of them is the count for each value in the grid.
-        self.levels, self.level_of = np.unique(counts, return_inverse=True)
-        self._kept: dict[tuple[int, int, bool], Moments] = {}
-        if points is not None:
-            n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            self.near = fold.neighbors.query(fold.nearness.points(points), n_near)[1]
-
-    @property
-    def assignment_bytes(self) -> int:
-        """What labels and residuals of one set of models take."""
-        n, m = self.fold.Y.shape
-        return n * len(self.levels) * (4 + 8 * m)
-
-    def model_path(
-        self, n_near: int, alphas: list[float], l1_ratio: float, fit_intercept: bool
-    ) -> Array:
-        """Anchor models for each of the p penalties, (p, k, d + 1, m)."""
-        if self.models is not None:
-            return np.stack([self.models] * len(alphas))
-        k, d, m = len(self.near), self.fold.Z.shape[1], self.fold.Y.shape[1]
-        path = np.empty((len(alphas), k, d + 1, m))
-        # Without a penalty, as with squares alone, the solution comes from the decomposition.
-        smooth = np.array([alpha == 0 or l1_ratio == 0 for alpha in alphas])
-        squared, mixed = np.extract(smooth, alphas), np.extract(~smooth, alphas)
-        for chunk in row_chunks(k, min(n_near, self.near.shape[1]) * (d + m) * 8 * 4):
-            if squared.size:
-                part = self._neighborhoods(chunk, n_near)
-                path[smooth, chunk] = ridge_path(*part, squared, fit_intercept)
-            if mixed.size:
-                moments = self._moments(chunk, n_near, fit_intercept)
-                path[~smooth, chunk] = moments.elastic_net_path(mixed, l1_ratio)
-        return path
-
-    def _neighborhoods(self, chunk: slice, n_near: int) -> tuple[Array, Array, Array]:
-        """Inputs, targets and weights of the samples around some of the anchors."""
-        fold, near = self.fold, self.near[chunk, :n_near]
-        weights = np.ones(near.shape)
-        if fold.weights is not None:
-            weights = cut_at(fold.weights[near], n_near)
-        return fold.Z[near], fold.Y[near], weights
-
-    def _moments(self, chunk: slice, n_near: int, fit_intercept: bool) -> Moments:
-        """Of some anchors' neighbourhoods; kept for other penalties where that takes little."""
-        key = chunk.start, n_near, fit_intercept
-        if key in self._kept:
-            return self._kept[key]
-        moments = Moments(*self._neighborhoods(chunk, n_near), fit_intercept)
-        numbers = 2 * len(self.fold.grid["n_anchor_neighbors"])
-        if numbers * len(self.near) * self.fold.Z.shape[1] ** 2 * 8 <= BLOCK_BYTES:
-            self._kept[key] = moments
-        return moments
-
-    def assignments(
-        self, models: Array, assignment_neighbors: list[int], scratch: Scratch
-    ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """For each way of assigning, labels (g, n, 8) and residuals (m, g, n, 8).
-
-        There are p sets of models, (p, k, d + 1, m), and p times c choices, for the c levels, in
-        groups of eight. What is given is good until the next is.
-        """
-        (n, m), p, c = self.fold.Y.shape, len(models), len(self.levels)
-        n_groups = whole_lanes(p * c) // LANES
-        labels = scratch.array("labels", (n_groups, n, LANES), np.int32)
-        own = scratch.array("own", (m, n_groups, n, LANES))
-        labels[-1], own[:, -1] = 0, 0.0
-        smooth = [self._smooth_assignments(some, assignment_neighbors) for some in models]
-        for n_near in assignment_neighbors:
-            if n_near == 1:
-                self._own_assignments(models, labels, own)
-            else:
-                for i, level in product(range(p), range(c)):
-                    if level == 0:
-                        of_levels, residuals = next(smooth[i])
-                    g, lane = divmod(i * c + level, LANES)
-                    labels[g, :, lane] = of_levels[level] + i * models.shape[1]
-                    own[:, g, :, lane] = residuals[:, level]
-            yield labels, own
-
-    def _own_assignments(self, models: Array, labels: NDArray[np.int32], own: Array) -> None:
-        """Labels and residuals by each sample's own error."""
-        from .kernels.grid import best_at_levels  # compiled: loaded when needed
-
-        by_target = np.ascontiguousarray(models.transpose(0, 3, 1, 2))
-        best_at_levels(*self.fold.samples_in_lanes, by_target, self.levels, labels, own)
-
-    def _smooth_assignments(
-        self, models: Array, assignment_neighbors: list[int]
-    ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """By the errors of each sample's nearest: labels (c, n) and residuals (m, c, n).
-
-        A block of anchors at a time, for all samples.
-        """
-        from .kernels.grid import running_best, summed_over  # compiled: loaded when needed
-
-        fold, levels, (n, m) = self.fold, self.levels, self.fold.Y.shape
-        several = [n_near for n_near in assignment_neighbors if n_near > 1]
-        states = [
-            (
-                np.full(n, np.inf),
-                np.zeros(n, dtype=np.int32),
-                np.zeros((n, m)),
-                np.empty((len(levels), n), dtype=np.int32),
-                np.empty((m, len(levels), n)),
-            )
-            for _ in several
-        ]
-        step = max(1, BLOCK_BYTES // (n * 8 * (m + 2)))
-        for first in range(0, levels[-1] if several else 0, step):
-            block = models[first : min(first + step, levels[-1])]
-            residuals = local_models.anchor_residuals(fold.Z, fold.Y, block)
-            own_errors = local_models.squared_errors(residuals)
-            for n_near, (best, labels, own, *notes) in zip(several, states, strict=True):
-                errors = summed_over(own_errors, *fold.assignment_shares(n_near))
-                running_best(
-                    errors, residuals, first, fold.floor, best, labels, own, levels, *notes
-                )
-        for *_, out_labels, out_own in states:
-            yield out_labels, out_own

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sized
 import numpy as np
 from numpy.typing import NDArray
 
-from ._chunks import CACHE_BYTES, Scratch
-from ._folds import LANES, AnchorSet, Weighting, whole_lanes
+from ._anchor_sets import AnchorSet
+from ._chunks import CACHE_BYTES, LANES, Scratch, whole_lanes
+from ._folds import Weighting
 from ._scores import Errors
 
 Array = NDArray[np.float64]
@@ -21,7 +22,7 @@ class Predictor:
     anchors, models : anchors of a fold, and p sets of models of theirs, (p, k, d + 1, m)
     labels, own : (g, n, 8), (m, g, n, 8) each sample's anchor and residual for each choice, in
         groups of eight, with choices that do not count at the end
-    weightings : which together serve all levels of the fold, one after the other
+    weightings : of increasing levels
     scratch : memory
     """
 
@@ -36,11 +37,11 @@ class Predictor:
     ):
         self.fold = anchors.fold
         self.labels, self.own, self.weightings, self.scratch = labels, own, weightings, scratch
-        self.n_choices = len(models) * len(anchors.levels)
+        self.n_choices = len(models) * len(anchors.counts)
         # By target: (m, d + 1, p k), with anchors that no sample has up to whole lanes.
-        p, k, d, m = models.shape
-        self.models = np.zeros((m, d, whole_lanes(p * k)))
-        self.models[..., : p * k] = models.transpose(3, 2, 0, 1).reshape(m, d, p * k)
+        p, k, width, m = models.shape
+        self.models = np.zeros((m, width, whole_lanes(p * k)))
+        self.models[..., : p * k] = models.transpose(3, 2, 0, 1).reshape(m, width, p * k)
 
     def predictions(self) -> Iterator[tuple[slice, Array]]:
         """Predictions for blocks of queries, (m, q, C)."""
@@ -49,7 +50,7 @@ class Predictor:
         m = len(self.own)
         for block in self._blocks(8 * m * math.prod(self._shape(self.fold.levels))):
             q = block.stop - block.start
-            parts = [np.empty((m, q, *self._shape(w.levels))) for w in self.weightings]
+            parts = [np.empty((m, q, *self._shape(each.levels))) for each in self.weightings]
             for t, w, given in self._of_block(block):
                 predict_levels(*given, parts[w][t])  # type: ignore[call-arg]
             yield block, self._by_configuration(parts)

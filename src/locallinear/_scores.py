@@ -157,7 +157,7 @@ class AnyScorer(Metric):
 
     def add(self, block: slice, predictions: Array) -> None:
         """Take the predictions (m, q, C) for the samples of this block."""
-        self.blocks.append(predictions.copy())
+        self.blocks.append(predictions)
 
     def scores(self) -> Array:
         """One a configuration, (C,)."""

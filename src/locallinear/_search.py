@@ -18,8 +18,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ._anchor_sets import AnchorSet
 from ._chunks import CACHE_BYTES, Scratch, row_chunks
-from ._folds import AnchorSet, Split
+from ._folds import Split
 from ._predictor import Predictor
 from ._progress import Progress
 from ._scores import AnyScorer, Errors, Metric
@@ -219,29 +220,31 @@ class Search:
             len(grid["alpha"]),
             len(models),
             len(grid["assignment_neighbors"]),
-            len(anchors.level_of),
+            len(anchors.count_of),
             len(grid["n_neighbors"]),
             len(grid["weights"]),
         )
         scores, reasons = np.full(shape, np.nan), np.zeros(shape, dtype=np.int32)
         if not fold.levels:
             return scores, reasons
-        place = np.searchsorted(fold.levels, np.array(grid["n_neighbors"])[fold.possible])
+        numbers = np.array(grid["n_neighbors"])
         assigned = anchors.assignments(models, grid["assignment_neighbors"], self._scratch)
         for a, (labels, own) in enumerate(assigned):
             for w in self._in_time(range(len(grid["weights"]))):
-                try:
-                    weightings = fold.weightings(w, fit_intercept)
-                except Exception as error:  # a user's function can fail in any way
-                    reason = f"weights failed with {type(error).__name__}: {error}"
-                    reasons[:, :, a, ..., w] = self._number(reason)
+                weightings, failed = fold.weightings(w, fit_intercept)
+                for level, reason in failed.items():
+                    reasons[:, :, a][..., numbers == level, w] = self._number(reason)
+                if not weightings:
                     continue
                 predictor = Predictor(anchors, models, labels, own, weightings, self._scratch)
                 told = self._score_all(make_metric(), predictor)
+                levels = np.concatenate([weighting.levels for weighting in weightings])
+                served = np.isin(numbers, levels)
+                place = np.searchsorted(levels, numbers[served])
                 for out, flat in zip((scores, reasons), told, strict=True):
-                    by_level = flat.reshape(len(fold.levels), *shape[:2], len(anchors.levels))
-                    found = by_level[place].transpose(1, 2, 3, 0)[:, :, anchors.level_of]
-                    out[:, :, a][..., fold.possible, w] = found
+                    by_level = flat.reshape(len(levels), *shape[:2], len(anchors.counts))
+                    found = by_level[place].transpose(1, 2, 3, 0)[:, :, anchors.count_of]
+                    out[:, :, a][..., served, w] = found
         return scores, reasons
 
     def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[NDArray, NDArray]:

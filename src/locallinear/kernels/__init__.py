@@ -31,6 +31,8 @@ W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local_models.sample_models
 y_pred = Σ_j α_{h_j} W_{h_j}ᵀ x̃ (Algorithm 2)   `combine.predict`
 W_pred = R_pred + C_pred                        `combine.averaged_models`
 probabilities from one-hot targets              `combine.nearest_probabilities`
-beyond the paper: shares of leaves in common    `leaves`
+beyond the paper: all this for many             `grid`, whose innermost loops are `lanes`:
+parameters at once                              p penalties, L values of λ, C choices of anchors
+shares of leaves in common                      `leaves`
 ==============================================  ================================================
 """

@@ -1,4 +1,4 @@
-"""What generated code is made of: rows of arrays, loops, and eight numbers at a time.
+"""Functions whose machine code is written down: rows of arrays, loops, eight numbers at a time.
 
 Where an array that is read might be the one that is written, a compiler keeps to one number after
 the other, and writes each sum back before it goes on. Generated code says which numbers are meant

@@ -7,8 +7,8 @@ share nearly all their work:
   sample's anchor at every number of anchors;
 - neighbours are sorted, so one pass over them with running sums gives the prediction at every
   number of neighbours;
-- λ enters only through 1/(λ + s_j), which multiplies a residual: residuals are read once for all
-  values of λ.
+- λ enters only through 1/(λ + s_j), which multiplies a residual: residuals are read once for
+  several values of λ.
 
 A choice is one way in which the samples have chosen their anchors: from which models, and from how
 many. Choices are carried side by side, in lanes.
@@ -18,13 +18,7 @@ import numpy as np
 from numba import njit
 
 from .codegen import LANES
-from .lanes import (
-    MOST_ROWS,
-    add_errors_of,
-    choose_again,
-    put_predictions,
-    put_products,
-)
+from .lanes import MOST_ROWS, add_errors_of, choose_again, put_predictions, put_products
 from .local_models import TIE
 
 
@@ -84,7 +78,7 @@ def best_at_levels(X, Y, floor, models, levels, labels, own):
     state = smallest, label, residual, np.empty((MOST_ROWS, m, LANES))
     # What eight samples have chosen, a row a choice.
     chosen = np.zeros((n_groups * LANES, LANES), dtype=np.int32)
-    left = np.zeros((m, n_groups * LANES, LANES))
+    residuals = np.zeros((m, n_groups * LANES, LANES))
     for i in range(0, n, LANES):
         for p in range(len(models)):
             smallest[:], label[:], residual[:] = np.inf, 0.0, 0.0
@@ -92,17 +86,17 @@ def best_at_levels(X, Y, floor, models, levels, labels, own):
             for note in range(levels.size):
                 choose_again(samples, models[p], (i, first, levels[note]), state)
                 first, choice = levels[note], p * levels.size + note
-                for lane in range(LANES):
-                    chosen[choice, lane] = p * models.shape[2] + np.int32(label[lane])
+                for sample in range(LANES):
+                    chosen[choice, sample] = p * models.shape[2] + np.int32(label[sample])
                 for t in range(m):
-                    for lane in range(LANES):
-                        left[t, choice, lane] = residual[t, lane]
-        for g, lane in np.ndindex((n_groups, min(LANES, n - i))):
+                    for sample in range(LANES):
+                        residuals[t, choice, sample] = residual[t, sample]
+        for g, sample in np.ndindex((n_groups, min(LANES, n - i))):
             for place in range(LANES):
-                labels[g, i + lane, place] = chosen[g * LANES + place, lane]
+                labels[g, i + sample, place] = chosen[g * LANES + place, sample]
             for t in range(m):
                 for place in range(LANES):
-                    own[t, g, i + lane, place] = left[t, g * LANES + place, lane]
+                    own[t, g, i + sample, place] = residuals[t, g * LANES + place, sample]
 
 
 @njit(cache=True, nogil=True)

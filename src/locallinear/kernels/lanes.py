@@ -43,7 +43,7 @@ def add_errors_of(typingctx, i, given, out, query):
     i : the query
     given : the first eight arguments of `grid.predict_levels`, labels and own of eight choices
     out : the sums
-    query : its target y, how much it counts, and whether it is e² or |e|
+    query : its target y; how often it counts, for e² the root of that; whether it is e² or |e|
     """
     check_contiguous(*given, out)
 
@@ -51,7 +51,7 @@ def add_errors_of(typingctx, i, given, out, query):
         code = Code(context, builder)
         y, count, squared = cgutils.unpack_tuple(builder, arguments[3])
         squared = builder.trunc(squared, ir.IntType(1))
-        # The error is multiplied by itself or by its sign, of whose bits the others are kept.
+        # e times itself, or times ±1: the sign of e with the other bits of 1.
         kept = code.eight(builder.select(squared, INDEX(-1), INDEX(-(2**63))))
         one = builder.bitcast(DOUBLE(1.0), INDEX)
         added = code.eight(builder.select(squared, INDEX(0), one))
@@ -78,7 +78,7 @@ def _predict(code: Code, signature, arguments, query, finish: Callable) -> None:
         signature.args[1], arguments[1]
     )
     out = code.table(signature.args[2], arguments[2])
-    labels.width = own.width = out.width = INDEX(LANES)
+    labels.width = own.width = out.width = INDEX(LANES)  # known now: rows need no multiplication
     n_alphas, zero = factors.width, INDEX(0)
     minus_y, count = code.eight(builder.fneg(y)), code.eight(count)
     for alphas in code.rows_of(zero, n_alphas, ALPHAS_AT_ONCE):
@@ -91,11 +91,12 @@ def _predict(code: Code, signature, arguments, query, finish: Callable) -> None:
             with code.loop(builder.sub(stop, first)) as step:
                 j = builder.add(first, step)
                 sample, weight = near.number(i, j), weights.number(i, j)
+                # Labels are not negative: two are read as one number, for reading takes longest.
                 pairs = builder.bitcast(labels.at(sample, zero), INDEX.as_pointer())
                 for lane in range(0, LANES, 2):
                     pair = builder.load(builder.gep(pairs, [INDEX(lane // 2)]), align=4)
                     both = builder.and_(pair, INDEX(2**32 - 1)), builder.lshr(pair, INDEX(32))
-                    for label, total in zip(both, chosen[lane:], strict=False):
+                    for label, total in zip(both, chosen[lane : lane + 2], strict=True):
                         code.add_product(total, weight, by_anchor.number(i, label))
                 residuals, row = own.eight(sample, zero), code.row(i, weights.width, j)
                 for alpha, total in zip(alphas, corrections, strict=True):
@@ -104,7 +105,7 @@ def _predict(code: Code, signature, arguments, query, finish: Callable) -> None:
             scale, away = code.eight(scales.number(i, level)), ZEROS
             for lane, total in enumerate(chosen):
                 away = code.put_in(away, builder.load(total), lane)
-            # Counted last, so that what is predicted exactly has no error.
+            # The difference first, so that where the anchors predict exactly it is zero.
             away = builder.fmul(code.multiply_add(away, scale, minus_y), count)
             scale = builder.fmul(scale, count)
             for alpha, total in zip(alphas, corrections, strict=True):
