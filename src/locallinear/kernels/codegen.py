@@ -31,11 +31,28 @@ def check_contiguous(*arrays) -> None:
     """Refuse arrays that the generated code cannot walk through."""
     for array in arrays:
         if not (isinstance(array, types.Array) and array.layout == "C"):
-            raise TypingError(f"lanes need C-contiguous arrays, but one is {array}")
+            raise TypingError(f"generated code needs C-contiguous arrays, but one is {array}")
+
+
+def in_all_lanes(builder, number, lanes: int):
+    """A vector of the same number."""
+    undefined = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
+    one = builder.insert_element(undefined, number, ir.IntType(32)(0))
+    every = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    return builder.shuffle_vector(one, undefined, every)
+
+
+def call(builder, operation: str, *arguments):
+    """An operation of LLVM on numbers, or on vectors of them."""
+    kind = arguments[0].type
+    name = f"llvm.{operation}.{'f64' if kind == DOUBLE else f'v{kind.count}f64'}"
+    signature = ir.FunctionType(kind, [kind] * len(arguments))
+    function = builder.module.globals.get(name) or ir.Function(builder.module, signature, name)
+    return builder.call(function, arguments)
 
 
 class Code:
-    """What generated code is made of."""
+    """A function that is being written."""
 
     def __init__(self, context, builder):
         self.context, self.builder = context, builder
@@ -80,9 +97,7 @@ class Code:
 
     def eight(self, number):
         """A number in all lanes."""
-        undefined = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
-        every = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.builder.shuffle_vector(self.put_in(undefined, number, 0), undefined, every)
+        return in_all_lanes(self.builder, number, LANES)
 
     def put_in(self, eight, number, lane: int):
         """Eight numbers with another one in a lane."""
@@ -90,12 +105,7 @@ class Code:
 
     def call(self, operation: str, *arguments):
         """An operation of LLVM on numbers, or on eight at a time."""
-        kind = arguments[0].type
-        name = f"llvm.{operation}.{'f64' if kind == DOUBLE else f'v{LANES}f64'}"
-        signature = ir.FunctionType(kind, [kind] * len(arguments))
-        module = self.builder.module
-        function = module.globals.get(name) or ir.Function(module, signature, name=name)
-        return self.builder.call(function, arguments)
+        return call(self.builder, operation, *arguments)
 
     def multiply_add(self, a, b, c):
         """The sum of a b and c, rounded once where the processor can."""

@@ -5,21 +5,14 @@ sends every partial sum through memory. Arrays are C-contiguous and hold doubles
 from the first element, and rows are a multiple of four long.
 """
 
-from typing import Any
-
 from llvmlite import ir
 from numba import types
-from numba.core.errors import TypingError
-from numba.extending import intrinsic
+
+from .codegen import DOUBLE, INDEX, call, check_contiguous, in_all_lanes, intrinsic
 
 LANES = 4
 
-# Callers do not pass the typing context, which a type checker cannot know.
-_intrinsic: Any = intrinsic
-
-_DOUBLE = ir.DoubleType()
-_INTEGER = ir.IntType(64)
-_VECTOR = ir.VectorType(_DOUBLE, LANES)
+FOUR = ir.VectorType(DOUBLE, LANES)
 
 
 def padded(p: int) -> int:
@@ -28,28 +21,21 @@ def padded(p: int) -> int:
 
 
 def _data(context, builder, kind, array):
-    if not (isinstance(kind, types.Array) and kind.layout == "C"):
-        raise TypingError(f"quads need C-contiguous arrays, but one is {kind}")
+    check_contiguous(kind)
     return context.make_array(kind)(context, builder, array).data
 
 
 def _pointer(context, builder, kind, array, position):
     data = _data(context, builder, kind, array)
-    return builder.bitcast(builder.gep(data, [position]), _VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(data, [position]), FOUR.as_pointer())
 
 
 def _splat(builder, number):
-    lane = ir.IntType(32)
-    unset = ir.Constant(_VECTOR, ir.Undefined)
-    one = builder.insert_element(unset, number, ir.Constant(lane, 0))
-    return builder.shuffle_vector(one, unset, ir.Constant(ir.VectorType(lane, LANES), [0] * LANES))
+    return in_all_lanes(builder, number, LANES)
 
 
 def _multiply_add(builder, a, b, c):
-    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-    name = f"llvm.fmuladd.v{LANES}f64"
-    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name=name)
-    return builder.call(function, [a, b, c])
+    return call(builder, "fmuladd", a, b, c)
 
 
 def _total(builder, vector):
@@ -64,22 +50,22 @@ def _loop(builder, begin, end, first, body):
     loop, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
     builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
     builder.position_at_end(loop)
-    index, value = builder.phi(_INTEGER), builder.phi(_VECTOR)
+    index, value = builder.phi(INDEX), builder.phi(FOUR)
     changed = body(index, value)
-    following = builder.add(index, ir.Constant(_INTEGER, 1))
+    following = builder.add(index, INDEX(1))
     index.add_incoming(begin, entry)
     index.add_incoming(following, loop)
     value.add_incoming(first, entry)
     value.add_incoming(changed, loop)
     builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
     builder.position_at_end(after)
-    result = builder.phi(_VECTOR)
+    result = builder.phi(FOUR)
     result.add_incoming(first, entry)
     result.add_incoming(changed, loop)
     return result
 
 
-@_intrinsic
+@intrinsic
 def add_rows(typingctx, out, at, base, start, table, column, width, index, weights, begin, end):
     """out[at : at + 4] = base[start : start + 4] + Σ_e weights[e] row[column : column + 4].
 
@@ -109,7 +95,7 @@ def add_rows(typingctx, out, at, base, start, table, column, width, index, weigh
     return types.void(*rows, index, weights, whole, whole), generate
 
 
-@_intrinsic
+@intrinsic
 def dot(typingctx, a, at, b, start, fours):
     """Σ a[at + i] b[start + i] over the first 4 `fours` numbers."""
 
@@ -118,20 +104,20 @@ def dot(typingctx, a, at, b, start, fours):
         kinds = signature.args
 
         def add(i, total):
-            shift = builder.mul(i, ir.Constant(_INTEGER, LANES))
+            shift = builder.mul(i, INDEX(LANES))
             left = _pointer(context, builder, kinds[0], a, builder.add(at, shift))
             right = _pointer(context, builder, kinds[2], b, builder.add(start, shift))
             values = builder.load(left, align=8), builder.load(right, align=8)
             return _multiply_add(builder, *values, total)
 
-        zero = ir.Constant(_INTEGER, 0)
-        nothing = ir.Constant(_VECTOR, [0.0] * LANES)
+        zero = INDEX(0)
+        nothing = ir.Constant(FOUR, [0.0] * LANES)
         return _total(builder, _loop(builder, zero, fours, nothing, add))
 
     return types.float64(a, types.intp, b, types.intp, types.intp), generate
 
 
-@_intrinsic
+@intrinsic
 def add_scaled(typingctx, out, at, values, start, factor):
     """out[at : at + 4] += factor values[start : start + 4]."""
 
@@ -146,7 +132,7 @@ def add_scaled(typingctx, out, at, values, start, factor):
     return types.void(out, types.intp, values, types.intp, types.float64), generate
 
 
-@_intrinsic
+@intrinsic
 def multiply(typingctx, out, at, values, start):
     """out[at : at + 4] *= values[start : start + 4]."""
 
@@ -161,7 +147,7 @@ def multiply(typingctx, out, at, values, start):
     return types.void(out, types.intp, values, types.intp), generate
 
 
-@_intrinsic
+@intrinsic
 def subtract(typingctx, out, at, a, plus, b, minus):
     """out[at : at + 4] = a[plus : plus + 4] - b[minus : minus + 4]."""
 
@@ -178,7 +164,7 @@ def subtract(typingctx, out, at, a, plus, b, minus):
     return types.void(out, whole, a, whole, b, whole), generate
 
 
-@_intrinsic
+@intrinsic
 def exchange(typingctx, out, to, back, f, a, at_a, g, b, at_b, h, c, at_c):
     """Add f a + g b + h c to out[to : to + 4] and take it from out[back : back + 4].
 
@@ -188,7 +174,7 @@ def exchange(typingctx, out, to, back, f, a, at_a, g, b, at_b, h, c, at_c):
     def generate(context, builder, signature, arguments):
         out, to, back, *terms = arguments
         kinds = signature.args
-        total = ir.Constant(_VECTOR, [0.0] * LANES)
+        total = ir.Constant(FOUR, [0.0] * LANES)
         for i in range(0, 9, 3):
             factor, array, at = terms[i : i + 3]
             values = builder.load(_pointer(context, builder, kinds[4 + i], array, at), align=8)
