@@ -100,7 +100,7 @@ class Fold:
         self.floor = local_models.tie_floor(Y)
         self.grid, self.seed = grid, seed
         self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}
-        self._weightings: dict[tuple[int, bool], tuple[list[Weighting], dict]] = {}
+        self._weightings: dict[tuple[int, bool], tuple[list[Weighting], dict[int, str]]] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -141,7 +141,9 @@ class Fold:
             return near, np.ones(near.shape)
         return near, cut_at(self.weights[near], n_near)
 
-    def weightings(self, i_rule: int, fit_intercept: bool) -> "tuple[list[Weighting], dict]":
+    def weightings(
+        self, i_rule: int, fit_intercept: bool
+    ) -> "tuple[list[Weighting], dict[int, str]]":
         """How neighbours count in predictions by a rule of the grid, made once.
 
         Where a user's function fails for some levels, there are reasons by level instead.
@@ -152,13 +154,18 @@ class Fold:
                 self._weightings[key] = self._make_weightings(i_rule, float(fit_intercept))
             return self._weightings[key]
 
-    def _make_weightings(self, i_rule: int, constant: float) -> "tuple[list[Weighting], dict]":
-        rule, made, failed = self.grid["weights"][i_rule], [], {}
+    def _make_weightings(
+        self, i_rule: int, constant: float
+    ) -> "tuple[list[Weighting], dict[int, str]]":
+        rule = self.grid["weights"][i_rule]
+        made: list[Weighting] = []
+        failed: dict[int, str] = {}
         for levels in [self.levels] if self._shared(rule) else [[level] for level in self.levels]:
             try:
                 weights = self._prediction_weights(rule, levels[-1])
             except Exception as error:  # a user's function can fail in any way
-                failed[levels[-1]] = f"weights failed with {type(error).__name__}: {error}"
+                reason = f"weights failed with {type(error).__name__}: {error}"
+                failed |= dict.fromkeys(levels, reason)
             else:
                 made.append(Weighting(self, levels, weights, constant))
         return made, failed

@@ -7,6 +7,7 @@ for a block of q samples at a time, as an array (m, q, C).
 
 import inspect
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -19,23 +20,27 @@ from .kernels.combine import TIE_DECIMALS, nearest_probabilities
 Array = NDArray[np.float64]
 
 
-class Metric:
+class _Metric(ABC):
     """What all metrics have in common."""
 
-    def add(self, block: slice, predictions: Array) -> None:
-        """Take the predictions (m, q, C) for the samples of this block."""
-        raise NotImplementedError
-
+    @abstractmethod
     def scores(self) -> Array:
         """One a configuration, (C,)."""
-        raise NotImplementedError
 
     def reason(self, configuration: int) -> str:
         """Why this one of the C configurations has no score."""
         return "the score is not a finite number"
 
 
-class Errors(Metric):
+class OfPredictions(_Metric):
+    """Scores that need the predictions themselves."""
+
+    @abstractmethod
+    def add(self, block: slice, predictions: Array) -> None:
+        """Take the predictions (m, q, C) for the samples of this block."""
+
+
+class Errors(_Metric):
     """Mean errors, from their sums over the samples a target and configuration."""
 
     squared = True
@@ -95,7 +100,7 @@ class R2(Errors):
         return super().reason(configuration)
 
 
-class Accuracy(Metric):
+class Accuracy(OfPredictions):
     """accuracy, of the class with the highest score; of equal ones the first."""
 
     def __init__(self, codes: NDArray[np.intp], weights: Array | None):
@@ -116,7 +121,9 @@ class Accuracy(Metric):
         return self.hits / self.weights.sum()
 
 
-REGRESSION = {
+Metric = Errors | OfPredictions
+
+REGRESSION: dict[str, Callable[..., Errors]] = {
     "r2": R2,
     "neg_mean_squared_error": NegMeanSquaredError,
     "neg_root_mean_squared_error": NegRootMeanSquaredError,
@@ -141,7 +148,7 @@ def score_weights(scoring: str | Callable | None, weights: Array | None) -> Arra
     return None
 
 
-class AnyScorer(Metric):
+class AnyScorer(OfPredictions):
     """Any scorer of scikit-learn: called once a configuration on a model that replays its part.
 
     A scorer that fails leaves the configuration without a score, as in GridSearchCV.
