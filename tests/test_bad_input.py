@@ -377,6 +377,13 @@ def test_a_misspelt_parameter_of_a_grid_is_answered_with_the_right_one():
         FALLClassifierCV({"n_neighbours": [1, 2]}).fit(X, y)
 
 
+@pytest.mark.parametrize("name", ["n_neighbors", "n_anchors", "alpha"])
+def test_a_grid_with_true_for_a_number_is_refused(name):
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    with pytest.raises(ValueError, match=f"holds True, which is no value of {name}"):
+        FALLRegressorCV({name: [True]}).fit(X, y)
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     X, y = data()
     model = FALLRegressor().fit(X, y)

@@ -124,8 +124,9 @@ class Interrupting:
 def test_an_interrupt_keeps_the_best_so_far(fitted_search, samples, n_jobs):
     scorer = Interrupting(3 * STEP * 4)
     model = FALLRegressorCV(GRID, scoring=scorer, n_jobs=n_jobs, random_state=0)
-    with pytest.warns(UserWarning, match="interrupted; the best of"):
+    with pytest.warns(UserWarning, match="interrupted; the best of") as warned:
         model.fit(*samples)
+    assert warned[0].filename == __file__  # where fit was called
     scored = np.isfinite(model.cv_results_["mean_test_score"])
     assert STEP <= model.n_configurations_ == np.count_nonzero(scored) < SIZE
     assert_allclose(

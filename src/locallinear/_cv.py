@@ -120,7 +120,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
                 f"The search was interrupted; the best of {self.n_configurations_:,} "
                 f"configurations is kept, of {total:,} in the grid.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,  # past scikit-learn's check of the parameters
             )
         at_edges = ", ".join(edges(grid, self.best_params_))
         if self.verbose and at_edges:

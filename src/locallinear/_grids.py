@@ -87,6 +87,9 @@ def _check_values(name: str, values: Any, estimator) -> list:
                 f"grid[{name!r}] must be a list whose arrays have {axes} axes, but one has "
                 f"{np.ndim(value)}; to try a single array, put it in a list"
             )
+        # Whole numbers to Python, but nobody means one neighbour by True.
+        if isinstance(value, bool) and "boolean" not in estimator._parameter_constraints[name]:
+            raise ValueError(f"grid[{name!r}] holds {value}, which is no value of {name}")
         try:
             validate_parameter_constraints(
                 {name: estimator._parameter_constraints[name]}, {name: value}, "the grid"
