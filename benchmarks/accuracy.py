@@ -65,7 +65,10 @@ def lightgbm(**params):
 
 
 class TunedLightGBM:
-    """LightGBM with what Optuna finds in 60 seconds of three-fold cross-validation."""
+    """LightGBM with what Optuna finds in 60 seconds of three-fold cross-validation.
+
+    The first try is the 500 trees: in a dozen tries, as on Parkinsons, random ones are all worse.
+    """
 
     def fit(self, X, y):
         import optuna
@@ -88,6 +91,17 @@ class TunedLightGBM:
             return -cross_val_score(model, X, y, cv=3, scoring="neg_mean_squared_error").mean()
 
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
+        study.enqueue_trial(
+            {
+                "n_estimators": 500,
+                "learning_rate": 0.05,
+                "num_leaves": 31,
+                "min_child_samples": 20,
+                "colsample_bytree": 1.0,
+                "subsample": 1.0,
+                "reg_lambda": 1e-3,
+            }
+        )
         study.optimize(error, timeout=60)
         self.model = lightgbm(**study.best_trial.user_attrs["params"]).fit(X, y)
         return self
