@@ -7,7 +7,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from locallinear import FALLClassifier, FALLClassifierCV, FALLRegressor, FALLRegressorCV
+from locallinear import (
+    FALLClassifier,
+    FALLClassifierCV,
+    FALLEnsembleClassifier,
+    FALLRegressor,
+    FALLRegressorCV,
+)
 
 ESTIMATORS = [FALLRegressor, FALLClassifier]
 
@@ -154,7 +160,7 @@ def test_targets_that_are_no_numbers_are_named():
 
 
 @pytest.mark.parametrize("estimator", [FALLClassifier, FALLClassifierCV])
-@pytest.mark.parametrize(("other", "kinds"), [(1, "int and str"), (None, "NoneType and str")])
+@pytest.mark.parametrize(("other", "kinds"), [(1, "int and str"), (1.5, "float and str")])
 def test_labels_of_several_kinds_are_named(estimator, other, kinds):
     X, _ = data()
     with pytest.raises(TypeError, match=f"y must hold labels of one kind.*but holds {kinds}"):
@@ -208,10 +214,11 @@ def test_more_neighbours_than_samples_are_refused_after_the_fit_as_well(weights)
 def test_a_fit_that_fails_leaves_no_model_rather_than_parts_of_two(estimator):
     X, y = data()
     model = estimator(random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="n_neighbors=5"):
-        model.fit(100 * X[:4], y[:4])
-    with pytest.raises(NotFittedError):
-        model.predict(X)
+    for bad, message in [(100 * X[:4], "n_neighbors=5"), (X[:4, :2] * 1e200, "squares are finite")]:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y).fit(bad, y[:4])
+        with pytest.raises(NotFittedError):
+            model.predict(X)
 
 
 WRONG = {
@@ -308,8 +315,8 @@ def test_forgetting_unknown_or_all_samples_is_refused_and_changes_nothing():
     model = FALLRegressor(random_state=0).fit(X, y)
     before = model.predict(X)
     for indices, words in [
-        ([40], "indices must name samples from 0 to 39, but one is 40"),
-        ([-41], "indices must name samples from 0 to 39, but one is -41"),
+        ([40], "samples from 0 to 39, or from -1 to -40 counted from the end, but one is 40"),
+        ([-41], "samples from 0 to 39, or from -1 to -40 counted from the end, but one is -41"),
         ([0.5], "indices must be whole numbers"),
         ([[0, 1]], "indices must be whole numbers"),
         (np.ones(40, dtype=bool), "indices must be whole numbers"),
@@ -361,6 +368,37 @@ def test_a_column_of_text_is_named_with_a_way_out(estimator):
         estimator().fit(frame.to_numpy(), y)
     numbers_as_text = frame.assign(b=["1.5"] * len(frame)).to_numpy()
     assert estimator().fit(numbers_as_text, y).n_features_in_ == 3
+
+
+@pytest.mark.parametrize("kind", ["datetime64[ns]", object])
+def test_a_column_of_times_is_named_with_a_way_out(kind):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["when"] = pd.Series(pd.date_range("2020-02-01", periods=len(X))).astype(kind)
+    with pytest.raises(ValueError, match=r"column 'when' holds times, such as 2020-02-01.*days"):
+        FALLRegressor().fit(frame, y)
+
+
+@pytest.mark.parametrize("nothing", [None, pd.NA, np.nan])
+@pytest.mark.parametrize("words", [False, True])
+def test_a_sample_without_a_class_is_named(nothing, words):
+    X, y = data()
+    labels = pd.Series(["no", "yes"] if words else [0, 1], dtype=object)[y]
+    labels.iloc[7] = nothing
+    for estimator in (FALLClassifier(), FALLClassifierCV(), FALLEnsembleClassifier(2)):
+        with pytest.raises(ValueError, match="sample 7 has none"):
+            estimator.fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    "model", [FALLClassifier(), FALLEnsembleClassifier(2, search=None, random_state=0)]
+)
+def test_other_classes_in_a_later_call_are_refused(model):
+    X, y = data()
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    model.partial_fit(X, y, classes=[2, 1, 0])
+    with pytest.raises(ValueError, match=r"those of the first call, \[0, 1, 2\], but are \[0, 1\]"):
+        model.partial_fit(X, y, classes=[0, 1])
 
 
 def test_text_to_predict_by_regression_points_to_the_classifier():

@@ -34,11 +34,11 @@ from ._progress import Progress
 from ._search import Search
 from ._search_results import results_of
 from ._validation import (
-    check_labels,
     check_magnitudes,
     check_numeric_targets,
     check_sample_weights,
     validated,
+    validated_classes,
 )
 
 Array = NDArray[np.float64]
@@ -289,9 +289,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
         return self.best_estimator_.predict_proba(X)
 
     def _check_samples(self, X, y) -> tuple[Array, NDArray]:
-        X, y = validated(self, X, y=y)
-        check_magnitudes(X, "X")
-        return X, check_labels(y)
+        return validated_classes(self, X, y)
 
     def _targets_and_metric(self, X, y, train, test, weights):
         classes = np.unique(y[train])

@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -30,15 +29,23 @@ from ._members import (
     counts_of,
     draw_features,
     feature_chances,
+    fold_numbers,
     kinds_of,
     merge_neighbors,
+    splits_of,
 )
-from ._validation import check_features, check_sample_weights, check_some_weight
+from ._parameters import check_stored_parameters
+from ._validation import (
+    check_features,
+    check_queries,
+    check_sample_weights,
+    check_some_weight,
+)
 
 Array = NDArray[np.float64]
 
 # What a file holds of a fitted ensemble beside its members.
-FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_"]
+FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 
 # What all members have alike, for they have one scaling.
@@ -47,8 +54,7 @@ SHARED = ("Z", "weights")
 # What of an explanation is the mean of the members'.
 MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
 
-# Folds of the cross-validation, and members of each kind that are fitted on a fold.
-N_FOLDS = 3
+# Members of each kind that are fitted on a fold.
 N_TRIED = 3
 
 
@@ -105,6 +111,15 @@ class Ensemble(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
 
+    @property
+    def feature_weights_(self) -> Array:
+        """How much each feature decides who is near, the mean over the members, (d,)."""
+        check_is_fitted(self)
+        if not any(hasattr(member, "feature_weights_") for member in self.estimators_):
+            raise AttributeError("all features count alike in deciding who is near")
+        alike = np.full(self.n_features_in_, 1 / self.n_features_in_)
+        return np.mean([getattr(m, "feature_weights_", alike) for m in self.estimators_], axis=0)
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Choose the members' kinds on the samples, and fit them.
@@ -132,11 +147,12 @@ class Ensemble(BaseEstimator):
         check_some_weight(weights)
         seed = fixed_seed(self.random_state)
         template = self._member_class() if self.estimator is None else self.estimator
+        template._validate_params()  # scikit-learn leaves it out in a fit within a fit
         if self.search is None:
             kinds, shares = [Kind({}, self.max_features)], np.ones(1)
             self.best_params_ = {}
         else:
-            splits = self._splits(inputs, targets, groups, seed)
+            splits = splits_of(self.cv, inputs, targets, groups, seed, classes=is_classifier(self))
             kinds = self._search_kinds(template, splits, inputs, targets, weights, seed)
             shares = self._cross_validate(template, kinds, splits, inputs, targets, weights, seed)
         counts = counts_of(shares, self.n_estimators)
@@ -151,12 +167,11 @@ class Ensemble(BaseEstimator):
         members = [kind for kind, n in zip(kinds, counts, strict=True) for _ in range(n)]
         made = self._make_members(template, members, inputs, targets, weights, seed)
         self.estimators_ = self._fit_all(made, X, y, weights)
-        self._share_samples()
         return self
 
     def _search_kinds(self, template, splits, X, y, weights, seed) -> list[Kind]:
         """The best configurations of the grid, everything else as the template has it."""
-        grid = check_grid(self.search, template)
+        grid = check_grid(self.search, template, "search")
         fixed = {
             name: [value]
             for name, value in template.get_params(deep=False).items()
@@ -171,7 +186,8 @@ class Ensemble(BaseEstimator):
     def _append(self, X, y, sample_weight):
         for member in self.estimators_:
             member.partial_fit(X, y, sample_weight)
-        self._share_samples()
+            _share_samples(member, self.estimators_[0])
+        self._cv_folds = None  # they were of other samples
         return self
 
     def forget(self, indices):
@@ -192,7 +208,8 @@ class Ensemble(BaseEstimator):
             member._check_removal(indices)
         for member in self.estimators_:
             member.forget(indices)
-        self._share_samples()
+            _share_samples(member, self.estimators_[0])
+        self._cv_folds = None
         return self
 
     def save(self, path: str | Path) -> None:
@@ -200,16 +217,6 @@ class Ensemble(BaseEstimator):
         from .io import save
 
         save(self, path)
-
-    def _splits(self, X, y, groups, seed) -> list[tuple[NDArray, NDArray]]:
-        """Folds: as asked for, by default shuffled, for files are often in some order."""
-        cv, classes = self.cv, isinstance(self, ClassifierMixin)
-        if cv is None:
-            kind = StratifiedKFold if classes else KFold
-            cv = kind(N_FOLDS, shuffle=True, random_state=seed)
-        rows = np.arange(len(X))
-        splits = check_cv(cv, y, classifier=classes).split(X, y, groups)
-        return [(rows[train], rows[test]) for train, test in splits]
 
     def _cross_validate(self, template, kinds, splits, X, y, weights, seed) -> Array:
         """In which shares the kinds do best together, judged on samples they did not see.
@@ -233,6 +240,7 @@ class Ensemble(BaseEstimator):
         scores = np.full(numeric.shape, np.nan)
         scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
         self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
+        self._cv_folds = fold_numbers(splits, len(y))
         return shares
 
     def _make_members(self, template, kinds, X, y, weights, seed) -> list[FALL]:
@@ -255,35 +263,31 @@ class Ensemble(BaseEstimator):
         return made
 
     def _fit_all(self, members: list[FALL], X, y, weights) -> list[FALL]:
-        parallel = Parallel(self.n_jobs, prefer="threads")
-        return parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
-
-    def _share_samples(self) -> None:
-        """Let the members hold one copy of what is the same for all of them."""
-        first, *others = self.estimators_
-        for member in others:
-            if member._samples.share(first._samples, SHARED):
-                member._neighbors.update(member._located, member._samples.searchable)
+        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        done = parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
+        fitted = [next(done)]
+        for member in done:  # as they come, lest all copies are there at once
+            _share_samples(member, fitted[0])
+            fitted.append(member)
+        return fitted
 
     def _predict_members(self, X) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
         check_is_fitted(self)
         first = self.estimators_[0]
-        Z = first._space.transform(first._check_queries(X))  # all members have one feature space
+        Z = first._space.transform(check_queries(self, X))  # all members have one feature space
         parallel = Parallel(self.n_jobs, prefer="threads")
         return np.array(parallel(delayed(member._predict_at)(Z) for member in self.estimators_))
 
     def _explain(self, X, shape) -> LocalExplanation:
         """The mean of the members' explanations; `shape` cuts predictions to what users get."""
-        check_is_fitted(self)
-        rows, shares, weights = [], [], []
+        check_queries(self, X)
+        rows, shares = [], []
         mean: dict[str, Array] = {}
         for member in self.estimators_:
             part = member.explain(X)
             rows.append(part.neighbors)
             shares.append(part.neighbor_weights)
-            if part.feature_weights is not None:
-                weights.append(part.feature_weights)
             for name in MEANS:
                 mean[name] = mean.get(name, 0.0) + getattr(part, name) / len(self.estimators_)
         neighbors, neighbor_weights = merge_neighbors(rows, shares)
@@ -295,14 +299,20 @@ class Ensemble(BaseEstimator):
             neighbors=neighbors,
             neighbor_weights=neighbor_weights,
             neighbor_labels=self.labels_[neighbors],
-            feature_weights=np.mean(weights, axis=0) if weights else None,
+            feature_weights=getattr(self, "feature_weights_", None),
             model=self,
         )
 
+    def __getstate__(self):
+        for member in getattr(self, "estimators_", []):
+            member._samples.trim()  # or each would hold a part of the same memory as its own
+            _share_samples(member, self.estimators_[0])
+        return super().__getstate__()
+
     def __setstate__(self, state):
         super().__setstate__(state)
-        if hasattr(self, "estimators_"):
-            self._share_samples()
+        for member in getattr(self, "estimators_", []):
+            _share_samples(member, self.estimators_[0])
 
     def _get_state(self) -> dict:
         """What a file has to hold: the members, and once what they share."""
@@ -326,12 +336,19 @@ class Ensemble(BaseEstimator):
         members = []
         for described in state["members"]:
             member = self._member_class(**described["parameters"])
-            member._validate_params()
+            check_stored_parameters(member)
             described["state"]["samples"] |= state["shared"]
             member._set_state(described["state"])
             members.append(member)
         alike = {(m.scaling, m._samples["Z"].shape, "weights" in m._samples) for m in members}
         if len(alike) != 1:
             raise ValueError("its members do not fit each other")
+        for member in members:
+            _share_samples(member, members[0])
         self.estimators_ = members
-        self._share_samples()
+
+
+def _share_samples(member: FALL, first: FALL) -> None:
+    """Let a member hold what is the same for all of them in the memory of the first."""
+    if member._samples.share(first._samples, SHARED):
+        member._neighbors.update(member._located, member._samples.searchable)

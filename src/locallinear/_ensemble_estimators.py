@@ -13,7 +13,13 @@ from ._ensemble import Ensemble
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._fall import FALL
-from ._validation import check_labels, check_magnitudes, check_numeric_targets, validated
+from ._validation import (
+    check_classes,
+    check_magnitudes,
+    check_numeric_targets,
+    validated,
+    validated_classes,
+)
 from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
@@ -58,13 +64,15 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         Of which kinds the members are: ``params``, ``max_features`` and ``n_members``, which can
         be 0.
     cv_prediction_ : array (n,) or (n, m), with a search
-        Predictions of the samples by members that were fitted without them; NaN for samples that
-        no fold tests.
+        Predictions of the samples of `fit` by members that were fitted without them; NaN for
+        samples that no fold tests.
     cv_score_ : float, with a search
         Their R²: about what to expect on new samples (a little high, for kinds and shares were
         chosen on the same folds, and a little low, for the members had fewer samples).
     labels_ : array (n,)
         The anchor of each sample in the first member.
+    feature_weights_ : array (d,), where not all features count alike
+        How much each feature decides who is near, the mean over the members that weigh them.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 
@@ -194,6 +202,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         self
         """
         if hasattr(self, "estimators_"):
+            check_classes(classes, self.classes_)
             return self._append(X, y, sample_weight)
         return self._fit(X, y, sample_weight, classes=classes)
 
@@ -220,9 +229,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         return self._explain(X, np.s_[:])
 
     def _check_samples(self, X, y, classes=None) -> tuple[Array, NDArray]:
-        X, y = validated(self, X, y=y)
-        check_magnitudes(X, "X")
-        y = check_labels(y)
+        X, y = validated_classes(self, X, y)
         self.classes_ = np.unique(y if classes is None else classes)
         return X, y
 

@@ -8,11 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 from ._explanation import LocalExplanation
 from ._fall import FALL
 from ._validation import (
-    check_labels,
+    check_classes,
     check_magnitudes,
     check_not_huge,
     check_numeric_targets,
     validated,
+    validated_classes,
 )
 from .kernels.combine import nearest_probabilities
 
@@ -103,8 +104,9 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     can be set on a fitted model, and `assignment_neighbors` when samples are assigned. All other
     parameters wait for the next fit.
 
-    The order of the samples matters only where more of them than `n_neighbors` are equally far
-    from a query, as copies of one are: then the first count.
+    The order of the samples matters only where some are equally far, as copies of one are, or
+    ranks with scaling "quantile", and not all of them can be neighbours of a query, an anchor or
+    a sample: then the first are.
 
     Examples
     --------
@@ -136,6 +138,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         -------
         self
         """
+        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
         X, Y = self._check_samples(X, y, reset=True)
         self._fit(X, Y, sample_weight, graph)
         return self
@@ -235,7 +238,8 @@ class FALLClassifier(ClassifierMixin, FALL):
         -------
         self
         """
-        X, y = self._check_samples(X, y, reset=True)
+        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
+        X, y = validated_classes(self, X, y)
         self._set_classes(np.unique(y))
         self._fit(X, self._one_hot(y), sample_weight, graph)
         return self
@@ -255,10 +259,11 @@ class FALLClassifier(ClassifierMixin, FALL):
         self
         """
         if hasattr(self, "_samples"):
-            X, y = self._check_samples(X, y, reset=False)
+            check_classes(classes, self.classes_)
+            X, y = validated_classes(self, X, y, reset=False)
             self._append(X, self._one_hot(y), sample_weight)
         else:
-            X, y = self._check_samples(X, y, reset=True)
+            X, y = validated_classes(self, X, y)
             self._set_classes(np.unique(y if classes is None else classes))
             self._fit(X, self._one_hot(y), sample_weight, None)
         return self
@@ -288,14 +293,8 @@ class FALLClassifier(ClassifierMixin, FALL):
     def assign(self, X, y) -> NDArray[np.intp]:
         """The anchor that predicts labelled samples best, (q,), as `labels_` for new ones."""
         check_is_fitted(self)
-        X, y = self._check_samples(X, y, reset=False)
+        X, y = validated_classes(self, X, y, reset=False)
         return self._assign_labelled(X, self._one_hot(y))
-
-    def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, NDArray]:
-        X, y = validated(self, X, y=y, reset=reset)
-        check = check_magnitudes if reset else check_not_huge
-        check(X, "X")
-        return X, check_labels(y)
 
     def _set_classes(self, classes: NDArray) -> None:
         self.classes_ = classes

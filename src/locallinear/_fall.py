@@ -19,6 +19,7 @@ from ._chunks import row_chunks
 from ._explanation import LocalExplanation
 from ._nearness import fit_nearness, nearness_from_arrays
 from ._neighborhoods import Neighbors, neighbor_sets
+from ._parameters import FALL_PARAMETERS, check_after_fit
 from ._samples import Samples
 from ._scaling import fit_space, space_from_arrays
 from ._threads import one_blas_thread
@@ -39,7 +40,7 @@ class FALL(BaseEstimator):
     Z (n, d) are the inputs in the feature space of `scaling`, Y (n, m) numeric targets.
     """
 
-    _parameter_constraints: dict = checks.FALL_PARAMETERS
+    _parameter_constraints: dict = FALL_PARAMETERS
 
     def __init__(
         self,
@@ -203,7 +204,6 @@ class FALL(BaseEstimator):
 
     def _fit(self, X: Array, Y: Array, sample_weight, graph) -> None:
         """Algorithm 1: anchors, then each sample's anchor and its residual from it."""
-        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
         weights = checks.check_sample_weights(sample_weight, len(X))
         checks.check_some_weight(weights)
         searchable = None if weights is None or weights.all() else weights > 0
@@ -383,7 +383,7 @@ class FALL(BaseEstimator):
 
     def _predict(self, X) -> Array:
         """Algorithm 2 for many queries: (q, m)."""
-        X = self._check_queries(X)
+        X = checks.check_queries(self, X)
         return self._predict_at(self._space.transform(X))
 
     def _predict_at(self, Z: Array) -> Array:
@@ -408,7 +408,7 @@ class FALL(BaseEstimator):
     def _explain(self, X, shape) -> LocalExplanation:
         """Models instead of predictions; `shape` cuts predictions (q, m) to what users get."""
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None
-        X = self._check_queries(X)
+        X = checks.check_queries(self, X)
         Z = self._space.transform(X)
         shares, near = self._shares(Z)
         samples = self._samples
@@ -449,7 +449,7 @@ class FALL(BaseEstimator):
 
     def _shares(self, Z: Array) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one."""
-        checks.check_after_fit(self)
+        check_after_fit(self)
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
         self._neighbors.n_jobs = self.n_jobs
         distances, near = self._neighbors.query(self._nearness.points(Z), self.n_neighbors)
@@ -459,12 +459,6 @@ class FALL(BaseEstimator):
         if "weights" in self._samples:
             shares = shares * combine.cut_at(self._samples["weights"][near], self.n_neighbors)
         return combine.normalised(shares), near
-
-    def _check_queries(self, X) -> Array:
-        check_is_fitted(self)
-        X = checks.validated(self, X, reset=False)
-        checks.check_not_huge(X, "X")
-        return X
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

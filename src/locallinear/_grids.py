@@ -59,8 +59,11 @@ def edges(grid: dict[str, list], best: dict[str, Any]) -> Iterator[str]:
                 yield f"{name}={value} is the largest"
 
 
-def check_grid(grid: str | dict, estimator) -> dict[str, list]:
-    """The grid as lists of valid values for the estimator's parameters, or a clear refusal."""
+def check_grid(grid: str | dict, estimator, said: str = "grid") -> dict[str, list]:
+    """The grid as lists of valid values for the estimator's parameters, or a clear refusal.
+
+    `said` is what the user calls it.
+    """
     if isinstance(grid, str):
         return GRIDS[grid]
     known = sorted(set(estimator.get_params()) - NOT_SEARCHED)
@@ -69,33 +72,36 @@ def check_grid(grid: str | dict, estimator) -> dict[str, list]:
         near = get_close_matches(str(unknown[0]), known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"grid has {unknown}, but only these parameters can be searched: {known}{hint}"
+            f"{said} has {unknown}, but only these parameters can be searched: {known}{hint}"
         )
-    return {name: _check_values(name, values, estimator) for name, values in grid.items()}
+    return {
+        name: _check_values(name, values, estimator, f"{said}[{name!r}]")
+        for name, values in grid.items()
+    }
 
 
-def _check_values(name: str, values: Any, estimator) -> list:
+def _check_values(name: str, values: Any, estimator, said: str) -> list:
     if isinstance(values, str | dict) or not np.iterable(values):
-        raise ValueError(f"grid[{name!r}] must be a list of values to try, but is {values!r}")
+        raise ValueError(f"{said} must be a list of values to try, but is {values!r}")
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     if not values:
-        raise ValueError(f"grid[{name!r}] is empty; give at least one value or leave it out")
+        raise ValueError(f"{said} is empty; give at least one value or leave it out")
     for value in values:
         axes = ARRAYS.get(name)
         if axes and not isinstance(value, str | None) and np.ndim(value) != axes:
             raise ValueError(
-                f"grid[{name!r}] must be a list whose arrays have {axes} axes, but one has "
+                f"{said} must be a list whose arrays have {axes} axes, but one has "
                 f"{np.ndim(value)}; to try a single array, put it in a list"
             )
         # Whole numbers to Python, but nobody means one neighbour by True.
         if isinstance(value, bool) and "boolean" not in estimator._parameter_constraints[name]:
-            raise ValueError(f"grid[{name!r}] holds {value}, which is no value of {name}")
+            raise ValueError(f"{said} holds {value}, which is no value of {name}")
         try:
             validate_parameter_constraints(
                 {name: estimator._parameter_constraints[name]}, {name: value}, "the grid"
             )
         except InvalidParameterError as error:
-            raise ValueError(f"grid[{name!r}] holds a value that cannot be: {error}") from None
+            raise ValueError(f"{said} holds a value that cannot be: {error}") from None
     if name == "neighborhood_features":  # as tuples they tell feature spaces apart
         return [None if value is None else tuple(np.asarray(value).tolist()) for value in values]
     return values

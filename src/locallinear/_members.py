@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from ._metric import learn_metric
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Split = tuple[Rows, Rows]  # the samples to fit on, and those to test
 
+# Folds where nobody asks for others.
+N_FOLDS = 3
 # A kind whose error in the search is this many times the best one's is not tried.
 WORST_KIND = 2.0
 # Rounds of learning behind the chances of the features.
@@ -29,6 +33,21 @@ class Kind:
 
     params: dict[str, Any]
     max_features: float
+
+
+def splits_of(cv, X: Array, y: NDArray, groups, seed: int, *, classes: bool) -> list[Split]:
+    """Folds: as asked for, by default shuffled, for files are often in some order."""
+    if cv is None:
+        if len(X) < N_FOLDS:
+            raise ValueError(
+                f"n_samples={len(X)} samples are too few to choose parameters by {N_FOLDS} folds; "
+                "give more, or search=None for members as they are"
+            )
+        kind = StratifiedKFold if classes else KFold
+        cv = kind(N_FOLDS, shuffle=True, random_state=seed)
+    rows = np.arange(len(X))
+    splits = check_cv(cv, y, classifier=classes).split(X, y, groups)
+    return [(rows[train], rows[test]) for train, test in splits]
 
 
 def kinds_of(search, names: Iterable[str], max_features: float) -> list[Kind]:
@@ -102,6 +121,20 @@ class OutOfFold:
     def predictions(self) -> Array:
         """Of the tested samples."""
         return self._sums[:, self.tested] / self._times[self.tested, None]
+
+
+def fold_numbers(splits: list[Split], n: int) -> Rows | None:
+    """The number of the fold that tests each of n samples; None where it is not one of k folds.
+
+    In k folds each sample is tested once, by members that were fitted on all other folds.
+    """
+    numbers, times = np.empty(n, dtype=np.intp), np.zeros(n)
+    for number, (_, test) in enumerate(splits):
+        numbers[test] = number
+        times[test] += 1
+    once = (times == 1).all()
+    whole = all(len(np.unique(train)) + len(test) == n for train, test in splits)
+    return numbers if once and whole else None
 
 
 def best_shares(predictions: Array, Y: Array, weights: Array | None) -> Array:

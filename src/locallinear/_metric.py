@@ -36,7 +36,7 @@ def learn_metric(
     """Weights (d,) of the features after each round, and the features' standard deviations.
 
     A weight is for a feature in standard deviations. So they do not depend on the units or
-    origins of Z and Y, nor on the order of the samples.
+    origins of Z and Y, nor on the order of samples that are not equally far from one another.
     """
     rows, mass = distinct_rows(Z, weights)
     stride = -(-len(rows) // MAX_CENTRES)

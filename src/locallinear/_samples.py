@@ -28,13 +28,8 @@ class Samples:
             self.n_searchable = int(np.count_nonzero(searchable))
 
     def __getstate__(self):
-        # Without the memory that is kept ready for more rows; where there is none, the array
-        # itself, which pickle knows again where several samples share it.
-        buffers = {
-            name: buffer if len(buffer) == self._used else self[name]
-            for name, buffer in self._buffers.items()
-        }
-        return {**self.__dict__, "_buffers": buffers}
+        self.trim()
+        return self.__dict__.copy()
 
     def __len__(self) -> int:
         return self._used if self._live is None else len(self._live)
@@ -86,6 +81,12 @@ class Samples:
         self._used = stop
         self.n_searchable += int(np.count_nonzero(searchable))
         return start
+
+    def trim(self) -> None:
+        """Let go of the memory that is kept ready for more rows."""
+        for name, buffer in self._buffers.items():
+            if len(buffer) > self._used:
+                self._buffers[name] = buffer[: self._used]
 
     def add_column(self, name: str, value: float) -> None:
         """A new column that is the same for all rows so far."""

@@ -1,57 +1,20 @@
 """What users may pass in, checked once at the public door."""
 
-from numbers import Integral, Real
+from datetime import date, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 Array = NDArray[np.float64]
 
 # The square of a number of this size, times another, is still finite and not zero.
 LARGEST = 1e140
 
-_POSITIVE_COUNT = Interval(Integral, 1, None, closed="left")
-
-FALL_PARAMETERS: dict[str, list] = {
-    "n_anchors": [_POSITIVE_COUNT],
-    "anchor_selection": [StrOptions({"random", "kmeans"}), "array-like"],
-    "anchor_models": [None, "array-like"],
-    "n_anchor_neighbors": [_POSITIVE_COUNT],
-    "anchor_alpha": [Interval(Real, 0, None, closed="left")],
-    "anchor_l1_ratio": [Interval(Real, 0, 1, closed="both")],
-    "alpha": [Interval(Real, 0, None, closed="neither")],
-    "n_neighbors": [_POSITIVE_COUNT],
-    "weights": [StrOptions({"distance", "uniform"}), callable],
-    "fit_intercept": ["boolean"],
-    "scaling": [None, StrOptions({"standard", "quantile"})],
-    "neighborhood": [StrOptions({"euclidean", "learned", "forest", "boosted"})],
-    "metric_iterations": [_POSITIVE_COUNT],
-    "neighborhood_features": [None, "array-like"],
-    "assignment_neighbors": [_POSITIVE_COUNT],
-    "n_jobs": [None, Integral],
-    "random_state": ["random_state"],
-}
-
-
-# What can be set on a fitted model, and takes effect at the next prediction. An infinite alpha
-# leaves the anchors alone, as the end of a path of it.
-AFTER_FIT = {name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights")}
-AFTER_FIT["alpha"] = [Interval(Real, 0, None, closed="right")]
-
-
-def check_after_fit(estimator) -> None:
-    """Refuse values that were set after the fit, as `fit` would have."""
-    given = {name: getattr(estimator, name) for name in AFTER_FIT}
-    validate_parameter_constraints(AFTER_FIT, given, type(estimator).__name__)
+TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 
 
 def check_not_huge(values: Array, name: str) -> None:
@@ -78,24 +41,57 @@ def check_magnitudes(values: Array, name: str) -> None:
 
 
 def validated(estimator, X, **options):
-    """scikit-learn's checks of X and y; where they fail on text in X, what to do with it."""
+    """scikit-learn's checks of X and y; where they fail on text or dates in X, what to do."""
     try:
         return validate_data(estimator, X, dtype=np.float64, **options)
-    except ValueError as error:
-        sentence = text_among_inputs(X)
+    except (TypeError, ValueError) as error:
+        sentence = other_than_numbers(X)
         if sentence is None:
             raise
         raise ValueError(sentence) from error
 
 
-def text_among_inputs(X) -> str | None:
-    """A sentence on the first column of X that holds text, None where all are numbers."""
+def validated_classes(estimator, X, y, *, reset: bool = True) -> tuple[Array, NDArray]:
+    """Inputs (n, d) and labels of classes (n,), which are all there."""
+    labels = np.asarray(y)
+    if labels.dtype == object and labels.ndim == 1:
+        missing = [i for i, label in enumerate(labels) if _is_missing(label)]
+        if missing:
+            raise ValueError(
+                f"y must have a class for every sample, but sample {missing[0]} has none "
+                f"({labels[missing[0]]!r}); leave such samples out"
+            )
+    X, y = validated(estimator, X, y=y, reset=reset)
+    (check_magnitudes if reset else check_not_huge)(X, "X")
+    return X, check_labels(y)
+
+
+def _is_missing(label) -> bool:
+    return label is None or type(label).__name__ == "NAType" or label != label
+
+
+def check_queries(estimator, X) -> Array:
+    """What a fitted model is asked about, (q, d)."""
+    check_is_fitted(estimator)
+    X = validated(estimator, X, reset=False)
+    check_not_huge(X, "X")
+    return X
+
+
+def other_than_numbers(X) -> str | None:
+    """A sentence on the first column of X that holds text or dates, None where there is none."""
     names = getattr(X, "columns", None)
     cells = np.asarray(X, dtype=object)
     for j in range(cells.shape[1] if cells.ndim == 2 else 0):
+        column = j if names is None else repr(str(names[j]))
+        time = next((cell for cell in cells[:, j] if isinstance(cell, TIMES)), None)
+        if time is not None:
+            return (
+                f"X must hold numbers, but column {column} holds times, such as {time}; turn them "
+                "into numbers, as days since the first"
+            )
         word = _first_text(cells[:, j])
         if word is not None:
-            column = j if names is None else repr(str(names[j]))
             return (
                 f"X must hold numbers, but column {column} holds text, such as {word!r}; turn it "
                 "into numbers, as scikit-learn's OneHotEncoder does, or make a TableModel with "
@@ -139,6 +135,15 @@ def check_labels(y: NDArray) -> NDArray:
             ) from None
     check_classification_targets(y)
     return column_or_1d(y)
+
+
+def check_classes(classes, known: NDArray) -> None:
+    """Refuse other classes in a later call of partial_fit than in the first."""
+    if classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(
+            f"classes must be those of the first call, {known.tolist()}, but are "
+            f"{np.unique(classes).tolist()}; fit a new model for others"
+        )
 
 
 def check_sample_weights(sample_weight, n_samples: int) -> Array | None:
@@ -238,8 +243,8 @@ def check_indices(indices, n_samples: int) -> NDArray[np.intp]:
     unknown = (indices < -n_samples) | (indices >= n_samples)
     if unknown.any():
         raise ValueError(
-            f"indices must name samples from 0 to {n_samples - 1}, but one is "
-            f"{indices[unknown][0]}; the model holds {n_samples} samples"
+            f"indices must name samples from 0 to {n_samples - 1}, or from -1 to {-n_samples} "
+            f"counted from the end, but one is {indices[unknown][0]}"
         )
     return np.where(indices < 0, indices + n_samples, indices)
 
