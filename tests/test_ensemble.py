@@ -282,6 +282,21 @@ def test_a_file_holds_the_samples_once(make_samples, searched, path):
         ]
 
 
+@pytest.mark.parametrize("cv", [GroupKFold(3), KFold(2, shuffle=True, random_state=1), 3])
+def test_a_file_keeps_the_splitter_and_what_chance_and_grid_were(make_samples, cv, path):
+    X, y, Q = make_samples
+    grid = {"n_neighbors": range(3, 5)}
+    chance = np.random.RandomState(0)
+    model = FALLEnsembleRegressor(2, search=grid, cv=cv, random_state=chance)
+    model.fit(X, y, groups=np.arange(len(X)) % 50 if isinstance(cv, GroupKFold) else None)
+    model.save(path)
+    loaded = locallinear.load(path)
+    assert_array_equal(loaded.predict(Q), model.predict(Q))
+    assert repr(loaded.cv) == repr(cv)
+    assert loaded.search == {"n_neighbors": [3, 4]}
+    assert loaded.random_state.randint(1 << 30) == chance.randint(1 << 30)
+
+
 def test_a_file_keeps_what_the_members_were_made_of(make_samples, path):
     X, y, Q = make_samples
     model = few(2, estimator=FALLRegressor(n_neighbors=3)).fit(X, y, np.ones(len(X)))
@@ -310,6 +325,16 @@ def test_pickles_hold_the_samples_once(make_samples):
     model = pickle.loads(pickle.dumps(few(3).fit(X, y)))
     held = [member._samples["Z"] for member in model.estimators_]
     assert all(np.shares_memory(held[0], other) for other in held[1:])
+
+
+def test_pickles_hold_the_samples_once_after_updates_too(make_samples):
+    X, y, Q = make_samples
+    X, Q = np.tile(X, (1, 40)), np.tile(Q, (1, 40))
+    models = {n: few(n, max_features=1.0).fit(X, y).partial_fit(Q, y[:30]) for n in (1, 5)}
+    sizes = {n: len(pickle.dumps(model)) for n, model in models.items()}
+    assert sizes[5] < 5 * sizes[1] - 3.9 * (X.nbytes + Q.nbytes)
+    expected = models[5].partial_fit(Q[:3], y[:3]).predict(Q + 0.1)
+    assert_array_equal(pickle.loads(pickle.dumps(models[5])).predict(Q + 0.1), expected)
 
 
 def test_a_second_fit_leaves_nothing_of_the_first(make_samples, searched):
@@ -356,9 +381,28 @@ def test_scikit_learns_checks_all_pass_and_none_is_skipped(name, search):
         ({"search": "all"}, "search"),
         ({"estimator": FALLClassifier()}, "estimator"),
         ({"search": {"neighbours": [3]}}, "neighbours"),
+        ({"search": {"n_neighbors": [0]}}, r"search\['n_neighbors'\]"),
+        ({"estimator": FALLRegressor(scaling="standrd")}, "'scaling'.*'standrd'"),
+        ({"estimator": FALLRegressor(anchor_alpha=-1.0)}, "'anchor_alpha'"),
+        ({"estimator": FALLRegressor(n_anchors=0), "n_jobs": 2}, "'n_anchors'"),
     ],
 )
 def test_bad_parameters_are_named(make_samples, options, said):
     X, y, _ = make_samples
     with pytest.raises(ValueError, match=said):
         few(**options).fit(X, y)
+
+
+def test_queries_of_another_shape_are_refused_in_the_ensembles_name(make_samples):
+    X, y, Q = make_samples
+    model = few().fit(X, y)
+    for ask in (model.predict, model.explain):
+        with pytest.raises(ValueError, match="FALLEnsembleRegressor is expecting 5 features"):
+            ask(Q[:, :2])
+
+
+def test_too_few_samples_for_a_search_are_told_of_the_way_out():
+    X, y = np.eye(2), np.arange(2.0)
+    with pytest.raises(ValueError, match=r"n_samples=2 samples are too few.*search=None"):
+        FALLEnsembleRegressor(2).fit(X, y)
+    assert few(2, estimator=FALLRegressor(n_neighbors=1)).fit(X, y).predict(X).shape == (2,)

@@ -5,6 +5,7 @@ import json
 import stat
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -80,6 +81,13 @@ def test_classes_and_names_come_back_as_they_were(path, labels):
     assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
 
 
+def test_what_may_be_set_after_a_fit_comes_back(path):
+    X, y = data()
+    model = FALLRegressor(random_state=0).fit(X, y).set_params(alpha=np.inf)
+    model.save(path)
+    assert_same(load(path), model, X)
+
+
 def test_several_targets_and_their_shape_come_back(path):
     X, y = data()
     for Y in (y[:, None], np.column_stack([y, -y])):
@@ -137,7 +145,7 @@ def test_a_save_replaces_the_old_file_and_is_readable_as_other_files_are(saved):
     ("options", "name"),
     [
         ({"weights": np.ones_like}, "weights"),
-        ({"random_state": np.random.RandomState(0)}, "random"),
+        ({"anchor_selection": pd.DataFrame(data()[0][:4])}, "anchor_selection"),
     ],
 )
 def test_what_cannot_be_written_is_named_and_nothing_is_left(path, options, name):

@@ -8,6 +8,7 @@ it allocates, and runs nothing that is in the file.
 """
 
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -17,12 +18,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import model_selection
 
 from ._files import whole_file
+from ._parameters import check_stored_parameters
 
 FORMAT = "locallinear model"
 VERSION = 1
 DIGEST_SIZE = 64
+
+# Splitters that a file can name, for what they are given is what they keep.
+SPLITTERS = {"KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold", "TimeSeriesSplit"}
+SPLITTERS |= {"ShuffleSplit", "StratifiedShuffleSplit", "GroupShuffleSplit", "PredefinedSplit"}
+SPLITTERS |= {"LeaveOneOut", "LeaveOneGroupOut"}
 
 
 class ModelFileError(ValueError):
@@ -169,7 +177,7 @@ def _revive(page: dict[str, Any], arrays: dict[str, NDArray]):
     if unknown:
         raise _OtherVersionError(f"its {page['class']} has the parameter {unknown[0]!r}")
     estimator = kind(**parameters)
-    estimator._validate_params()
+    check_stored_parameters(estimator)
     if page["state"] is not None:
         estimator._set_state(_decode(page["state"], arrays))
     return estimator
@@ -183,7 +191,7 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
         return value
     if isinstance(value, dict):
         return {"dict": {str(k): _encode(v, f"{name}-{k}", arrays) for k, v in value.items()}}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         return {"list": [_encode(v, f"{name}-{i}", arrays) for i, v in enumerate(value)]}
     if hasattr(value, "_get_state"):
         fitted = value.__sklearn_is_fitted__() if hasattr(value, "__sklearn_is_fitted__") else True
@@ -193,6 +201,12 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUSMm":
         arrays[name] = value
         return {"array": name}
+    if isinstance(value, np.random.RandomState):
+        return {"chance": _encode(value.get_state(legacy=False), name, arrays)}
+    if type(value).__name__ in SPLITTERS and type(value).__module__.startswith("sklearn."):
+        names = inspect.signature(type(value)).parameters
+        given = {n: _encode(getattr(value, n), f"{name}-{n}", arrays) for n in names}
+        return {"splitter": [type(value).__name__, given]}
     raise ValueError(
         f"a model file holds numbers, words and arrays, but {name} is a {type(value).__name__}; "
         "set it to one of those before saving, or keep the model with joblib or skops"
@@ -211,6 +225,15 @@ def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
         return np.array([_decode(v, arrays) for v in content], dtype=object)
     if kind == "estimator":
         return _revive(content, arrays)
+    if kind == "chance":
+        chance = np.random.RandomState()
+        chance.set_state(_decode(content, arrays))
+        return chance
+    if kind == "splitter":
+        name, given = content
+        if name not in SPLITTERS:
+            raise _OtherVersionError(f"it has the splitter {name!r}, which this one does not know")
+        return getattr(model_selection, name)(**{n: _decode(v, arrays) for n, v in given.items()})
     return arrays[content]
 
 
