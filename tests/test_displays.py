@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pandas
 import pytest
+from sklearn.datasets import load_iris
 
 from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
 from locallinear.explain import (
@@ -292,13 +293,26 @@ def test_an_equation_counts_the_terms_that_it_leaves_out():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"row": 99}, "row must be below 30"), ({"target": 1}, "target must be below 1")],
+    [
+        ({"row": 99}, "row must be below 30"),
+        ({"row": "a"}, "row must be below 30.*'a'"),
+        ({"target": 1}, "target must be below 1"),
+        ({"target": "x"}, r"target must be below 1 or one of \['y'\], but is 'x'"),
+    ],
 )
 def test_a_row_or_target_that_is_not_there_is_named(make_problem, options, message):
     X, y, Q = make_problem()
     model = FALLRegressor(random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=message):
         ContributionDisplay.from_estimator(model, Q, **options)
+
+
+def test_a_target_can_be_named():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    told = FALLClassifier(random_state=0).fit(X, y.map(str)).explain(X[:3])
+    named = ContributionDisplay.from_explanation(told, row=1, target="2")
+    assert named.target_name == "2"
+    assert named.prediction == told.prediction[1, 2]
 
 
 def test_other_estimators_are_refused_by_name(make_problem):
@@ -312,5 +326,5 @@ def test_other_estimators_are_refused_by_name(make_problem):
 def test_a_feature_that_is_not_there_is_named(make_problem):
     X, y, Q = make_problem()
     model = FALLRegressor(random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="feature must be one of"):
+    with pytest.raises(ValueError, match=r"feature must be below \d+ or one of .*'cement'"):
         CoefficientDisplay.from_estimator(model, Q, "cement")

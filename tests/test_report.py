@@ -75,6 +75,25 @@ def test_neighbors_are_the_samples_with_their_weights_and_values(make_problem):
         assert sample["regime"] == model.labels_[int(number)]
 
 
+def test_what_decides_who_is_similar_is_told_the_most_important_first(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    path = tmp_path / "report.html"
+    for neighborhood in ("euclidean", "learned"):
+        model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
+        model.explain(Q).to_html(path)
+        page, similarity = path.read_text("utf-8"), data_in(path)["model"]["similarity"]
+        if neighborhood == "euclidean":
+            assert similarity is None
+            assert "All features count alike in deciding who is near." in page
+        else:
+            weights = {part["feature"]: part["weight"] for part in similarity}
+            assert list(weights.values()) == sorted(weights.values(), reverse=True)
+            for j, weight in enumerate(model.feature_weights_):
+                assert weights.get(f"x{j}", 0.0) == pytest.approx(weight)
+            first = similarity[0]
+            assert f"<bdi>{first['feature']}</bdi> ({100 * first['weight']:.0f}%)" in page
+
+
 def test_scores_are_those_of_cross_validation(make_problem):
     from sklearn.base import clone
     from sklearn.model_selection import KFold, cross_val_score

@@ -23,7 +23,8 @@ class LocalExplanation:
     contribution is a coefficient times the feature's value (with scaling "quantile", its scaled
     value). Axis letters: q queries, d features, m targets (for a classifier, a column a class),
     K neighbours. Of an ensemble, models are means over its members and neighbours are those of
-    any member, with their weights in all.
+    any member, with their weights in all, heaviest first; a query with fewer than another is filled
+    up with its first at weight 0.
 
     Attributes
     ----------
@@ -104,13 +105,14 @@ class LocalExplanation:
             frame.insert(0, "value", np.repeat(each, len(self.target_names), axis=0).ravel())
         return frame
 
-    def plot(self, row: int = 0, target: int = 0, ax=None, **options):
+    def plot(self, row: int = 0, target: int | str = 0, ax=None, **options):
         """Draw one prediction's contributions and the neighbours that made it.
 
         Parameters
         ----------
-        row, target : int
-            Which query, and which target or class.
+        row : int
+        target : int or str
+            Which target or class, by place or name.
         ax : matplotlib Axes, optional
         options : as for `locallinear.explain.ContributionDisplay.plot`
 

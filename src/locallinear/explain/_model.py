@@ -1,5 +1,7 @@
 """What pictures and reports ask of a fitted model beside its predictions."""
 
+from numbers import Integral
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -41,12 +43,13 @@ def neighbor_counts(neighbors: NDArray) -> NDArray[np.intp]:
     return new.sum(axis=1)
 
 
-def held_out(model) -> NDArray | None:
-    """What a model said of its samples in a cross-validation of its own; None where it has none."""
-    said = getattr(model, "cv_prediction_", None)
-    if said is None or len(said) != model.n_samples_fit_ or np.isnan(said).any():
+def held_out(model) -> tuple[NDArray, NDArray] | None:
+    """What a model said of its samples in folds of its own, and each one's fold, if it has any."""
+    folds = getattr(model, "_cv_folds", None)
+    if folds is None:
         return None
-    return model.classes_[said.argmax(axis=1)] if hasattr(model, "classes_") else said
+    said = model.cv_prediction_
+    return model.classes_[said.argmax(axis=1)] if hasattr(model, "classes_") else said, folds
 
 
 def main_regimes(neighbor_labels: NDArray, neighbor_weights: Array) -> NDArray[np.intp]:
@@ -67,15 +70,18 @@ def take_rows(X, rows: NDArray[np.intp]):
 
 def check_row(row: int, n: int) -> int:
     """The number of a row, counted from the end where negative."""
-    if not -n <= row < n:
-        raise ValueError(f"row must be below {n}, the number of rows, but is {row}")
-    return row % n
+    if not isinstance(row, Integral) or not -n <= row < n:
+        raise ValueError(f"row must be below {n}, the number of rows, but is {row!r}")
+    return int(row) % n
 
 
-def check_target(target: int, names: list[str]) -> int:
-    """The number of a target or class, counted from the end where negative."""
-    if not -len(names) <= target < len(names):
+def place_of(wanted: int | str, names: list[str], what: str) -> int:
+    """The number of a feature or target, given by name or number (from the end where negative)."""
+    if isinstance(wanted, str) and wanted in names:
+        return list(names).index(wanted)
+    if not isinstance(wanted, Integral) or not -len(names) <= wanted < len(names):
         raise ValueError(
-            f"target must be below {len(names)}, as the targets are {names}, but is {target}"
+            f"{what} must be below {len(names)} or one of {[str(name) for name in names]}, but is "
+            f"{wanted!r}"
         )
-    return target % len(names)
+    return int(wanted) % len(names)

@@ -12,12 +12,13 @@ from sklearn.metrics import (
     recall_score,
     root_mean_squared_error,
 )
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 PENALTIES = np.logspace(-3, 3, 7)
+N_FOLDS = 5
 
 
 def balanced_accuracy(true: NDArray, said: NDArray) -> float:
@@ -30,11 +31,12 @@ CLASSIFICATION = {"accuracy": accuracy_score, "balanced accuracy": balanced_accu
 
 
 def cross_validated(
-    model, X: NDArray, y: NDArray, known: NDArray | None = None, n_folds: int = 5
+    model, X: NDArray, y: NDArray, known: tuple[NDArray, NDArray] | None = None
 ) -> dict:
     """Scores of a model and its rivals in the folds of one cross-validation.
 
-    `known` is what the model said of rows that it had not seen, where that is known already.
+    `known` is what the model said of rows that it had not seen, and the number of each row's
+    fold, where that is known already.
 
     Returns
     -------
@@ -43,7 +45,9 @@ def cross_validated(
         the folds), ``predicted`` (what the model said of each row when it had not seen it) and
         ``n_folds``.
     """
-    folds = _folds(model, y, n_folds)
+    if known is not None and np.unique(known[1], return_counts=True)[1].min() < 2:
+        known = None
+    folds = _folds(model, y) if known is None else PredefinedSplit(known[1])
     metrics = CLASSIFICATION if is_classifier(model) else REGRESSION
     splits = list(folds.split(X, y))
     smallest = min(len(train) for train, _ in splits)
@@ -54,7 +58,7 @@ def cross_validated(
         scores = []
         for train, test in splits:
             if known is not None and not models:
-                said = known[test]
+                said = known[0][test]
             else:
                 said = rival.fit(X[train], y[train]).predict(X[test])
             scores.append([metric(y[test], said) for metric in metrics.values()])
@@ -70,11 +74,11 @@ def cross_validated(
     }
 
 
-def _folds(model, y: NDArray, n_folds: int):
+def _folds(model, y: NDArray):
     """Shuffled folds of two samples or more, with every class in each where that can be."""
     if len(y) < 4:
         raise ValueError(f"cross-validation needs 4 samples, but there are {len(y)}.")
-    n_folds = min(n_folds, len(y) // 2)
+    n_folds = min(N_FOLDS, len(y) // 2)
     if is_classifier(model):
         smallest = np.unique(y, return_counts=True)[1].min()
         if smallest >= 2:

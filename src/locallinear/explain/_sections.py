@@ -40,13 +40,52 @@ def sampled(n: int, most: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
+def model_section(subject: Subject) -> dict[str, Any]:
+    """What kind of model it is, and what decides in it who is similar to whom.
+
+    ``similarity`` lists what each feature counts for there, the most first, and is None where all
+    count alike; an ensemble has ``kinds`` of members.
+    """
+    fall = subject.fall
+    weights = getattr(fall, "feature_weights_", None)
+    similarity = None
+    if weights is not None:
+        weights = by_column(weights[None, :, None], subject.owners).ravel()
+        similarity = [
+            {"feature": subject.names[place], "weight": float(weights[place])}
+            for place in np.argsort(-weights, kind="stable")
+            if weights[place] > 0
+        ]
+    kinds = [
+        {
+            "n_members": kind["n_members"],
+            "parameters": _plain_values(kind["params"] | {"max_features": kind["max_features"]}),
+        }
+        for kind in getattr(fall, "kinds_", [])
+        if kind["n_members"]
+    ]
+    return {
+        "n_samples": fall.n_samples_fit_,
+        "n_members": sum(kind["n_members"] for kind in kinds) or None,
+        "similarity": similarity,
+        "kinds": kinds,
+        "parameters": _plain_values(fall.get_params(deep=False)),
+    }
+
+
+def _plain_values(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: plain_value(value) for name, value in parameters.items()}
+
+
 def scores_section(model, X: NDArray, y: NDArray, n_jobs) -> dict[str, Any]:
     """Section 1; where the samples are too few to be split, the reason."""
     rows = sampled(len(X), MOST_SCORED)
     try:
         fresh = clone(model).set_params(n_jobs=n_jobs)
         known = held_out(model)
-        found = cross_validated(fresh, X[rows], y[rows], None if known is None else known[rows])
+        if known is not None:
+            known = known[0][rows], known[1][rows]
+        found = cross_validated(fresh, X[rows], y[rows], known)
     except ValueError as error:
         return {"missing": str(error)}
     shown = sampled(len(rows), 1000)
@@ -228,6 +267,8 @@ def plain_targets(y: NDArray) -> list:
 def plain_value(value) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, list | tuple):  # of folds, say, which need not have one length
+        return f"list of {len(value)}"
     return str(value) if np.ndim(value) == 0 else f"array {np.shape(value)}"
 
 

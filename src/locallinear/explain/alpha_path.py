@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from .._extras import extra
 from .._tabular import TableModel
-from ._model import check_row, check_target, take_rows
+from ._model import check_row, place_of, take_rows
 from ._subject import Subject, labels_of, subject_of
 from ._text import number, plain
 
@@ -64,7 +64,9 @@ class AlphaPathDisplay:
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, row: int = 0, target: int = 0, alphas=None):
+    def from_estimator(
+        cls, estimator, X, y=None, *, row: int = 0, target: int | str = 0, alphas=None
+    ):
         """The Display of one row of X.
 
         Parameters
@@ -73,8 +75,9 @@ class AlphaPathDisplay:
         X : array-like (q, d)
         y : array-like, optional
             Labels of X.
-        row, target : int
-            Which row, and which target or class.
+        row : int
+        target : int or str
+            Which target or class, by place or name.
         alphas : array-like (L,), optional
             By default from where the labels win to where the anchors do.
         """
@@ -85,7 +88,7 @@ class AlphaPathDisplay:
                 "the path over alpha is that of one model; of an ensemble, pass a member, such as "
                 "estimators_[0]"
             )
-        target = check_target(target, subject.targets)
+        target = place_of(target, subject.targets, "target")
         here = take_rows(X, np.array([check_row(row, len(X))]))
         fitted = subject.explain(here)
         if alphas is None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import extra
-from ._model import check_target, main_regimes
+from ._model import main_regimes, place_of
 from ._subject import MISSING, subject_of
 from ._text import plain
 
@@ -55,7 +55,7 @@ class CoefficientDisplay:
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator, X, feature: int | str, *, target: int = 0):
+    def from_estimator(cls, estimator, X, feature: int | str, *, target: int | str = 0):
         """The Display of one feature.
 
         Parameters
@@ -64,13 +64,13 @@ class CoefficientDisplay:
         X : array-like (q, d)
         feature : int or str
             The feature's place or name.
-        target : int, default=0
-            Which target or class.
+        target : int or str, default=0
+            Which target or class, by place or name.
         """
         subject = subject_of(estimator)
         explanation = subject.explain(X)
-        target = check_target(target, explanation.target_names)
-        j = _place(feature, explanation.feature_names)
+        target = place_of(target, explanation.target_names, "target")
+        j = place_of(feature, explanation.feature_names, "feature")
         contributions = explanation.contributions[:, j, target]
         values, coef = (
             [line[j] for line in subject.values(explanation.X)],
@@ -148,14 +148,3 @@ class CoefficientDisplay:
         ax.set_xticks(range(len(names)), [plain(names[k], 20) for k in order], **turn)
         # Beside each other, or points of equal height would hide one another.
         return rank[inverse] + np.random.default_rng(0).uniform(-0.25, 0.25, len(inverse))
-
-
-def _place(feature: int | str, names: list[str]) -> int:
-    """A feature's place from its name or place."""
-    if isinstance(feature, str):
-        if feature not in names:
-            raise ValueError(f"feature must be one of {[str(n) for n in names]}, not {feature!r}")
-        return list(names).index(feature)
-    if not -len(names) <= feature < len(names):
-        raise ValueError(f"feature must be below {len(names)} or a name, but is {feature}")
-    return feature % len(names)

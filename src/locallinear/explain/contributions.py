@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from .._explanation import LocalExplanation
 from .._extras import extra
-from ._model import check_row, check_target, neighbor_counts, take_rows
+from ._model import check_row, neighbor_counts, place_of, take_rows
 from ._subject import MISSING, can_be_shown, subject_of
 from ._text import largest, number, plain, signed
 
@@ -75,11 +75,13 @@ class ContributionDisplay:
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
-    def from_explanation(cls, explanation: LocalExplanation, *, row: int = 0, target: int = 0):
+    def from_explanation(
+        cls, explanation: LocalExplanation, *, row: int = 0, target: int | str = 0
+    ):
         """The Display of one row and target of an explanation."""
         q = len(explanation.contributions)
         row = check_row(row, q)
-        target = check_target(target, explanation.target_names)
+        target = place_of(target, explanation.target_names, "target")
         near = slice(neighbor_counts(explanation.neighbors)[row])
         shown = cls(
             contributions=explanation.contributions[row, :, target],
@@ -106,15 +108,16 @@ class ContributionDisplay:
         return shown
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, row: int = 0, target: int = 0):
+    def from_estimator(cls, estimator, X, *, row: int = 0, target: int | str = 0):
         """The Display of one row of X.
 
         Parameters
         ----------
         estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
         X : array-like (q, d)
-        row, target : int
-            Which row, and which target or class.
+        row : int
+        target : int or str
+            Which target or class, by place or name.
         """
         here = take_rows(X, np.array([check_row(row, len(X))]))
         return cls.from_explanation(subject_of(estimator).explain(here), target=target)

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.metrics import PredictionErrorDisplay
 
 from .._extras import extra
-from ._model import check_target
+from ._model import place_of
 from ._subject import labels_of, subject_of
 from ._text import plain
 
@@ -35,7 +35,7 @@ class PredictionDisplay(PredictionErrorDisplay):
         self.target_name = target_name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, target: int = 0):
+    def from_estimator(cls, estimator, X, y=None, *, target: int | str = 0):
         """The Display of a fitted model's predictions.
 
         Parameters
@@ -44,11 +44,11 @@ class PredictionDisplay(PredictionErrorDisplay):
         X : array-like (q, d)
         y : array-like (q,) or (q, m)
             For a TableModel by default the target columns of X.
-        target : int, default=0
-            Which target or class.
+        target : int or str, default=0
+            Which target or class, by place or name.
         """
         subject = subject_of(estimator)
-        target = check_target(target, subject.targets)
+        target = place_of(target, subject.targets, "target")
         truth = labels_of(subject, X, y)
         inputs = subject.inputs(X)
         if hasattr(subject.fall, "classes_"):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._extras import extra
 from ._equations import equation
-from ._model import check_target
+from ._model import place_of
 from ._regimes import regimes_of
 from ._subject import Subject, subject_of
 from ._text import largest, plain, plural
@@ -58,17 +58,17 @@ class RegimeDisplay:
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator, *, target: int = 0):
+    def from_estimator(cls, estimator, *, target: int | str = 0):
         """The Display of a fitted model's regimes.
 
         Parameters
         ----------
         estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
-        target : int, default=0
-            Which target or class the equations are of.
+        target : int or str, default=0
+            Which target or class, by place or name the equations are of.
         """
         subject = subject_of(estimator)
-        target = check_target(target, subject.targets)
+        target = place_of(target, subject.targets, "target")
         found = regimes_of(subject)
         word = subject.targets[target]
         models = found.models[:, :, target]

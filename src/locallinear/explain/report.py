@@ -91,16 +91,13 @@ def report_data(
     rows = sections.rows_section(subject, take_rows(Xq, shown))
     row_names = sections.names_of_rows(Xq, row_names, "row")
     sample_names = sections.names_of_rows(X, None, "sample")
-    near = np.unique(rows["neighbors"])
+    near = np.unique(np.concatenate(rows["neighbors"]))
     labels = np.asarray(y)
     fall = subject.fall
     return {
         "title": str(title) if title is not None else _title(targets, is_classifier(fall)),
         "kind": "classification" if is_classifier(fall) else "regression",
-        "model": {
-            "n_samples": len(inputs),
-            "parameters": {name: sections.plain_value(v) for name, v in fall.get_params().items()},
-        },
+        "model": sections.model_section(subject),
         "features": subject.names,
         "choices": [subject.choices(place) for place in range(len(subject.columns))],
         "targets": targets,

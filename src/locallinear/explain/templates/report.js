@@ -2,6 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const { rows, features, choices, targets, space, samples } = data;
+  const members = data.model.n_members; // of an ensemble
   const classes = data.kind === "classification";
   const FEW = 10;
   const COLORED = 7; // the largest regimes have a colour each, the others share one
@@ -262,9 +263,9 @@
     const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
     const places = order(fromReference().parts).slice(0, 5);
     const size = rows.n_neighbors[state.row], left = size - near.length;
-    byId("neighbor-text").textContent = `The model of this row averages those of its ${size} nearest sample${size > 1 ? "s" : ""}, with these weights.`
+    byId("neighbor-text").textContent = `The model of this row averages those of ${members ? "the" : "its"} ${size} ${members ? "" : "nearest "}sample${size > 1 ? "s" : ""}${members ? " that are near it in any of the members" : ""}, with these weights.`
       + (weights[0] > 0.999999 ? " One lies exactly where the row does and takes all the weight." : "")
-      + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} further away, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not listed.` : "")
+      + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} ${members ? "others" : "further away"}, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not listed.` : "")
       + (features.length > places.length ? ` Values are those of the ${places.length} features that matter most here.` : "");
     const truth = classes ? ["class"] : targets.length > 1 ? [targets[state.target]] : ["target"];
     byId("neighbor-table").replaceChildren(
