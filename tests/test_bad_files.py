@@ -9,9 +9,10 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from archives import forge, members, npy, peak_of
-from locallinear import load
+from locallinear import FALLEnsembleRegressor, FALLRegressor, load
 from locallinear.io import ModelFileError
 
 
@@ -95,6 +96,30 @@ class Bomb:
 
     def __reduce__(self):
         return os.mkdir, ("exploded",)
+
+
+@pytest.mark.parametrize("position", [-1, 625, 10**9, "here"])
+def test_a_generator_that_would_read_beyond_its_numbers_is_refused(path, position):
+    X, y = np.eye(6), np.arange(6.0)
+    FALLRegressor(random_state=np.random.RandomState(0)).fit(X, y).save(path)
+    load(path)
+    contents = members(path)
+    page = json.loads(contents["model.json"])
+    state = page["parameters"]["dict"]["random_state"]["chance"]["dict"]["state"]["dict"]
+    assert 0 <= state["pos"] <= 624
+    state["pos"] = position
+    forge(path, contents | {"model.json": json.dumps(page)})
+    refuse(path, "no whole model file")
+
+
+def test_only_splitters_of_scikit_learn_are_made(path):
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30.0)
+    FALLEnsembleRegressor(1, search={"n_neighbors": [3]}, cv=KFold(3)).fit(X, y).save(path)
+    contents = members(path)
+    page = json.loads(contents["model.json"])
+    page["parameters"]["dict"]["cv"]["splitter"][0] = "GridSearchCV"
+    forge(path, contents | {"model.json": json.dumps(page)})
+    refuse(path, "has the splitter 'GridSearchCV'")
 
 
 def test_pickled_objects_inside_are_not_opened(saved, tmp_path, monkeypatch):

@@ -202,7 +202,9 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
         arrays[name] = value
         return {"array": name}
     if isinstance(value, np.random.RandomState):
-        return {"chance": _encode(value.get_state(legacy=False), name, arrays)}
+        state = value.get_state(legacy=False)
+        if state["bit_generator"] == "MT19937":
+            return {"chance": _encode(state, name, arrays)}
     if type(value).__name__ in SPLITTERS and type(value).__module__.startswith("sklearn."):
         names = inspect.signature(type(value)).parameters
         given = {n: _encode(getattr(value, n), f"{name}-{n}", arrays) for n in names}
@@ -226,15 +228,21 @@ def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
     if kind == "estimator":
         return _revive(content, arrays)
     if kind == "chance":
-        chance = np.random.RandomState()
-        chance.set_state(_decode(content, arrays))
-        return chance
+        return _generator(_decode(content, arrays))
     if kind == "splitter":
         name, given = content
         if name not in SPLITTERS:
             raise _OtherVersionError(f"it has the splitter {name!r}, which this one does not know")
         return getattr(model_selection, name)(**{n: _decode(v, arrays) for n, v in given.items()})
     return arrays[content]
+
+
+def _generator(state: dict[str, Any]) -> np.random.RandomState:
+    if not 0 <= state["state"]["pos"] <= len(state["state"]["key"]):  # numpy would read beyond
+        raise ValueError("its random numbers have no place to go on from")
+    generator = np.random.RandomState()
+    generator.set_state(state)
+    return generator
 
 
 def _digest(file) -> bytes:
