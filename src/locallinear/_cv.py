@@ -34,11 +34,9 @@ from ._progress import Progress
 from ._search import Search
 from ._search_results import results_of
 from ._validation import (
-    check_magnitudes,
-    check_numeric_targets,
     check_sample_weights,
-    validated,
     validated_classes,
+    validated_targets,
 )
 
 Array = NDArray[np.float64]
@@ -242,11 +240,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     _estimator_class = FALLRegressor
 
     def _check_samples(self, X, y) -> tuple[Array, Array]:
-        check_numeric_targets(y)
-        X, y = validated(self, X, y=y, multi_output=True, y_numeric=True)
-        check_magnitudes(X, "X")
-        check_magnitudes(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
-        return X, y
+        return validated_targets(self, X, y)
 
     def _targets_and_metric(self, X, y, train, test, weights):
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)

@@ -13,13 +13,7 @@ from ._ensemble import Ensemble
 from ._estimators import FALLClassifier, FALLRegressor
 from ._explanation import LocalExplanation
 from ._fall import FALL
-from ._validation import (
-    check_classes,
-    check_magnitudes,
-    check_numeric_targets,
-    validated,
-    validated_classes,
-)
+from ._validation import check_classes, validated_classes, validated_targets
 from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
@@ -143,11 +137,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
 
     def _check_samples(self, X, y) -> tuple[Array, Array]:
-        check_numeric_targets(y)
-        X, y = validated(self, X, y=y, multi_output=True, y_numeric=True)
-        check_magnitudes(X, "X")
-        check_magnitudes(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
-        return X, y
+        return validated_targets(self, X, y)
 
     def _numeric(self, y) -> Array:
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)

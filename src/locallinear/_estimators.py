@@ -7,14 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._explanation import LocalExplanation
 from ._fall import FALL
-from ._validation import (
-    check_classes,
-    check_magnitudes,
-    check_not_huge,
-    check_numeric_targets,
-    validated,
-    validated_classes,
-)
+from ._validation import check_classes, validated_classes, validated_targets
 from .kernels.combine import nearest_probabilities
 
 Array = NDArray[np.float64]
@@ -186,16 +179,11 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         return self._assign_labelled(*self._check_samples(X, y, reset=False))
 
     def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, Array]:
-        given = y
-        check_numeric_targets(y)
-        X, y = validated(self, X, y=y, reset=reset, multi_output=True, y_numeric=True)
-        Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
-        check = check_magnitudes if reset else check_not_huge
-        check(X, "X")
-        check(Y, "y")
+        X, targets = validated_targets(self, X, y, reset=reset)
+        Y = np.asarray(targets, dtype=np.float64).reshape(len(X), -1)
         if reset:
-            self._one_target = np.ndim(y) == 1
-            self._target_names = _target_names(given, Y.shape[1])
+            self._one_target = np.ndim(targets) == 1
+            self._target_names = _target_names(y, Y.shape[1])
         elif Y.shape[1] != len(self._target_names):
             raise ValueError(
                 f"y must have the {len(self._target_names)} targets of the fitted model, but has "

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from locallinear._network_graph import (
     check_graph,
@@ -23,12 +22,7 @@ from locallinear._network_graph import (
     sort_nodes,
 )
 from locallinear._threads import one_blas_thread
-from locallinear._validation import (
-    check_magnitudes,
-    check_not_huge,
-    check_numeric_targets,
-    validated,
-)
+from locallinear._validation import check_queries, validated, validated_targets
 from locallinear.kernels.geometric_median import geometric_median_weights
 
 # An objective below this part of the targets' variance is as good as none.
@@ -149,11 +143,8 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         from locallinear.kernels.network import solve
         from locallinear.kernels.network_problem import make_problem
 
-        check_numeric_targets(y)
-        X, y = validated(self, X, y=y, multi_output=True, y_numeric=True)
+        X, y = validated_targets(self, X, y)
         targets = y.reshape(len(y), -1).astype(np.float64)
-        check_magnitudes(X, "X")
-        check_magnitudes(targets, "y")
         if graph is None:
             node, edges, weights = neighbor_graph(X, self.n_neighbors)
         else:
@@ -234,9 +225,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             The weighted geometric median of the neighbours' models, intercept last. A query
             without neighbours gets the mean of all models.
         """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False)
-        check_not_huge(X, "X")
+        X = check_queries(self, X)
         if graph is None:
             distances, neighbors = self._neighbors.kneighbors(X)
             weights = inverse_distances(distances)

@@ -51,6 +51,16 @@ def validated(estimator, X, **options):
         raise ValueError(sentence) from error
 
 
+def validated_targets(estimator, X, y, *, reset: bool = True) -> tuple[Array, NDArray]:
+    """Inputs (n, d) and numeric targets, (n,) or (n, m) as given."""
+    check_numeric_targets(y)
+    X, y = validated(estimator, X, y=y, reset=reset, multi_output=True, y_numeric=True)
+    check = check_magnitudes if reset else check_not_huge
+    check(X, "X")
+    check(np.asarray(y, dtype=np.float64).reshape(len(X), -1), "y")
+    return X, y
+
+
 def validated_classes(estimator, X, y, *, reset: bool = True) -> tuple[Array, NDArray]:
     """Inputs (n, d) and labels of classes (n,), which are all there."""
     labels = np.asarray(y)
@@ -62,7 +72,8 @@ def validated_classes(estimator, X, y, *, reset: bool = True) -> tuple[Array, ND
                 f"({labels[missing[0]]!r}); leave such samples out"
             )
     X, y = validated(estimator, X, y=y, reset=reset)
-    (check_magnitudes if reset else check_not_huge)(X, "X")
+    check = check_magnitudes if reset else check_not_huge
+    check(X, "X")
     return X, check_labels(y)
 
 
