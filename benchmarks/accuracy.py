@@ -6,10 +6,10 @@ benchmarks/accuracy.csv as soon as it is done, so that the command goes on where
 it goes split by split, so that a stopped one has the same splits for all models. FALL in the
 paper's space and KNN are those of `locallinear reproduce table1` (results/runs.csv). A model may
 use all cores of the process; runs had one or two and some were paused, so the times give the order
-of magnitude. EBM is missing where it takes too long: one split of Parkinsons was not fitted in 19
-minutes of one core. Optuna's minute begins with the 500 trees and is a few tries long on
-Superconductivity; in the first 20 to 25 splits of Concrete and both toxicities (rows of commits
-before 11ff5d4) it began at random, and gained nearly as much.
+of magnitude. EBM has one split of Parkinsons, which took 11 minutes of two cores, and none of
+Superconductivity, which would take longer. Optuna's minute begins with the 500 trees and is a few
+tries long on Superconductivity; in the first 20 to 25 splits of Concrete and both toxicities (rows
+of commits before 11ff5d4) it began at random, and gained nearly as much.
 
 These sets flatter our defaults: the default grid is the best of about ten, the learned metric of
 about twenty and the trees of about thirty variants, by errors on three to five of these sets,
