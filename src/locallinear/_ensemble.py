@@ -273,9 +273,8 @@ class Ensemble(BaseEstimator):
 
     def _predict_members(self, X) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
-        check_is_fitted(self)
-        first = self.estimators_[0]
-        Z = first._space.transform(check_queries(self, X))  # all members have one feature space
+        X = check_queries(self, X)
+        Z = self._space.transform(X)  # all members have one feature space
         parallel = Parallel(self.n_jobs, prefer="threads")
         return np.array(parallel(delayed(member._predict_at)(Z) for member in self.estimators_))
 

@@ -66,7 +66,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     labels_ : array (n,)
         The anchor of each sample in the first member.
     feature_weights_ : array (d,), where not all features count alike
-        How much each feature decides who is near, the mean over the members that weigh them.
+        How much each feature decides who is near: the mean over the members.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 
