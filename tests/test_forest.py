@@ -14,7 +14,7 @@ import locallinear
 from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
 from locallinear._forest import LeafNeighbors
 from locallinear._nearness import nearness_from_arrays
-from locallinear._trees import GROWERS
+from locallinear._trees import GROWERS, grow_piecewise
 from test_metric import needle
 
 FEW = np.arange(4)
@@ -72,16 +72,16 @@ def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
         )
 
 
-def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_boosted_trees(make_problem):
+def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(make_problem):
     X, y, Q = make_problem()
-    for neighborhood, rule in (("forest", lambda s: s), ("boosted", lambda s: s / (1 - s))):
+    for neighborhood in GROWERS:
         model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
         told = model.explain(Q)
         own, theirs = (model._nearness.leaves(model._space.transform(A)) for A in (Q, X))
         shared = (own[:, :, None] == theirs[:, told.neighbors]).mean(axis=0)
         assert shared.min() > 0
         assert shared.max() < 1
-        expected = rule(shared)
+        expected = shared if neighborhood == "forest" else shared / (1 - shared)
         assert_allclose(told.neighbor_weights, expected / expected.sum(axis=1, keepdims=True))
 
 
@@ -165,8 +165,12 @@ def test_samples_without_weight_may_hold_anything(make_problem, neighborhood):
 
 def test_units_and_monotone_maps_of_features_do_not_change_the_trees(grown):
     X, Y, trees, grow = grown
-    changed = grow(np.exp(X) * 1000, Y, None, FEW, 0, None)
-    assert_array_equal(changed.leaves(np.exp(X) * 1000), trees.leaves(X))
+    maps = [lambda X: X * [1000, 0.01, 3, 1] + [5, 0, -7, 1]]
+    if grow is not grow_piecewise:  # whose models are linear
+        maps.append(lambda X: np.exp(X) * 1000)
+    for change in maps:
+        changed = grow(change(X), Y, None, FEW, 0, None)
+        assert_array_equal(changed.leaves(change(X)), trees.leaves(X))
 
 
 def test_n_jobs_does_not_matter(make_problem, forest):

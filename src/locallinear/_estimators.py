@@ -54,11 +54,12 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Feature space of distances and models: mean 0 and variance 1 a feature, each feature's
         distribution made uniform (and continued linearly outside the data), or the raw features,
         which is the paper's algorithm.
-    neighborhood : {"euclidean", "learned", "forest", "boosted"}, default="euclidean"
+    neighborhood : {"euclidean", "learned", "forest", "boosted", "piecewise"}, default="euclidean"
         How near is measured in that space: with all features alike, with each weighted by how
         much the target moves with it, or by how many leaves two samples share in trees grown on
-        the target: in a forest of extremely randomised ones, or in small boosted ones. Trees look
-        at all samples for a query, which suits up to some hundred thousand.
+        the target: in a forest of extremely randomised ones, in small boosted ones, or in ones
+        that split where a linear model stops to hold. Trees look at all samples for a query, which
+        suits up to some hundred thousand.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None

@@ -1,4 +1,4 @@
-"""How near is measured: what the neighbourhoods "euclidean", "learned", "forest" and "boosted" are.
+"""How near is measured: what "euclidean", "learned" and the trees' neighbourhoods are.
 
 A nearness says where inputs are for the search (`points`), makes the structure that searches them
 (`index`), and how much each feature decides (`importance`). It is fitted once; samples that come

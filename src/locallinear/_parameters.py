@@ -22,7 +22,7 @@ FALL_PARAMETERS: dict[str, list] = {
     "weights": [StrOptions({"distance", "uniform"}), callable],
     "fit_intercept": ["boolean"],
     "scaling": [None, StrOptions({"standard", "quantile"})],
-    "neighborhood": [StrOptions({"euclidean", "learned", "forest", "boosted"})],
+    "neighborhood": [StrOptions({"euclidean", "learned", "forest", "boosted", "piecewise"})],
     "metric_iterations": [_POSITIVE_COUNT],
     "neighborhood_features": [None, "array-like"],
     "assignment_neighbors": [_POSITIVE_COUNT],

@@ -2,7 +2,8 @@
 
 Trees see distinct samples in lexicographic order, with their weights and mean targets: they do not
 depend on the order of the samples, nor on whether one is repeated or weighs more. Of the features
-they see the order of values alone, so that units and monotone maps do not matter.
+they see the order of values alone, so that units and monotone maps do not matter; only the linear
+models of piecewise trees see the values, in standard deviations.
 """
 
 from collections.abc import Callable
@@ -36,6 +37,12 @@ BOOSTED_TREES, LEARNING_RATE = 125, 0.1
 BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 16, 5000, 3
 ROWS_A_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
 
+# Piecewise linear trees split one of half of the features, and of no more than so many, at one of a
+# few random places. A model has no more than so many slopes, for features in standard deviations.
+PIECEWISE_TREES, PIECEWISE_FEATURES, N_CUTS = 50, 16, 4
+PIECEWISE_ROWS, PIECEWISE_MIN_LEAF, PIECEWISE_LEAVES = 5000, 8, 256
+MAX_SLOPES, RIDGE = 16, 1.0
+
 
 def grow_random(
     Z: Array, Y: Array, weights: Array | None, features: Rows, random_state, n_jobs: int | None
@@ -55,7 +62,7 @@ def grow_random(
     def grow(seen: Rows, seed: int):
         tree = ExtraTreeRegressor(max_features=RANDOM_FEATURES, random_state=seed)
         tree.fit(samples.ranks[seen], samples.targets[seen], sample_weight=samples.mass[seen])
-        return tree.tree_
+        return Tree.of_sklearn(tree.tree_)
 
     drawn = [samples.draw(rng, RANDOM_ROWS) for _ in range(RANDOM_TREES)]
     trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in drawn)
@@ -85,22 +92,80 @@ def grow_boosted(
         tree.fit(samples.ranks[seen], left_over[seen], sample_weight=samples.mass[seen])
         step = LEARNING_RATE * tree.predict(samples.ranks)
         left_over = left_over - step.reshape(left_over.shape)
-        trees.append(tree.tree_)
+        trees.append(Tree.of_sklearn(tree.tree_))
     return _as_arrays(trees, samples.values, features, Z.shape[1], least=0.0)
 
 
+def grow_piecewise(
+    Z: Array, Y: Array, weights: Array | None, features: Rows, random_state, n_jobs: int | None
+) -> Forest:
+    """Trees that split where one linear model stops to hold; parameters as for `grow_random`.
+
+    They split the features that they may; their models use the others too, as FALL's do.
+    """
+    from .kernels.piecewise import grow_tree  # compiled: loaded when needed
+
+    samples = Seen.of(Z, Y, weights, features)
+    rng = check_random_state(random_state)
+    mass = samples.mass / samples.mass.mean()
+    X = standardised(Z[samples.rows], mass)[0].round(DECIMALS)
+    n, d = X.shape
+    n_slopes = min(d, MAX_SLOPES)
+    n_tried = max(1, min(len(features) // 2, PIECEWISE_FEATURES))
+    settings = (1 + n_slopes, n_tried, PIECEWISE_MIN_LEAF, RIDGE)
+
+    def grow(seen: Rows, seed: int) -> Tree:
+        draw = np.random.default_rng(seed)
+        slopes = X[:, draw.choice(d, n_slopes, replace=False)]
+        columns = np.column_stack([np.ones(n), slopes, samples.targets])
+        nodes = 2 * PIECEWISE_LEAVES - 1
+        orders = draw.permuted(np.tile(np.arange(len(features)), (nodes, 1)), axis=1)
+        places = draw.random((nodes, N_CUTS))
+        return Tree(*grow_tree(samples.ranks, seen, columns, mass, *settings, orders, places))
+
+    drawn = [samples.draw(rng, PIECEWISE_ROWS) for _ in range(PIECEWISE_TREES)]
+    trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in drawn)
+    return _as_arrays(trees, samples.values, features, d, least=0.0)
+
+
 # How trees are grown for each neighbourhood that is made of them.
-GROWERS: dict[str, Callable[..., Forest]] = {"forest": grow_random, "boosted": grow_boosted}
+GROWERS: dict[str, Callable[..., Forest]] = {
+    "forest": grow_random,
+    "boosted": grow_boosted,
+    "piecewise": grow_piecewise,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree on ranks: its nodes' children, below 0 for a leaf, and the splits of the others.
+
+    Points whose rank in the node's `feature` is at most its `rank` go to the left. `won` (d',) is
+    how much of the target's variation the splits of each feature took away.
+    """
+
+    left: Rows
+    right: Rows
+    feature: Rows
+    rank: Array
+    won: Array
+
+    @classmethod
+    def of_sklearn(cls, tree) -> "Tree":
+        won = tree.compute_feature_importances(normalize=False)
+        return cls(tree.children_left, tree.children_right, tree.feature, tree.threshold, won)
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
     """What trees see of the samples.
 
-    `ranks` (n, d') are the places of the features' values among their distinct `values`, `mass`
-    (n,) the weights, and `targets` (n, m) the means of a distinct point's, in deviations.
+    `rows` (n,) are a sample of each distinct point, `ranks` (n, d') the places of the features'
+    values among their distinct `values`, `mass` (n,) the weights, and `targets` (n, m) the means of
+    a distinct point's, in deviations.
     """
 
+    rows: Rows
     ranks: NDArray[np.float32]
     values: list[Array]
     mass: Array
@@ -110,7 +175,7 @@ class Seen:
     def of(cls, Z: Array, Y: Array, weights: Array | None, features: Rows) -> "Seen":
         rows, mass, targets = _distinct_samples(Z, Y, weights)
         ranks, values = _ranks(Z[rows][:, features])
-        return cls(ranks, values, mass, targets)
+        return cls(rows, ranks, values, mass, targets)
 
     def draw(self, rng, most: int) -> tuple[Rows, int]:
         """The samples of a tree, and its seed."""
@@ -144,22 +209,24 @@ def _ranks(X: Array) -> tuple[NDArray[np.float32], list[Array]]:
     return ranks, values
 
 
-def _as_arrays(trees: list, values: list[Array], features: Rows, d: int, *, least: float) -> Forest:
-    """scikit-learn's trees on ranks as one forest on the inputs themselves."""
+def _as_arrays(
+    trees: list[Tree], values: list[Array], features: Rows, d: int, *, least: float
+) -> Forest:
+    """Trees on ranks as one forest on the inputs themselves."""
     from .kernels.leaves import preorder  # compiled: loaded when needed
 
-    sizes = np.array([tree.node_count for tree in trees])
+    sizes = np.array([len(tree.left) for tree in trees])
     roots = np.cumsum(sizes) - sizes
-    orders = [preorder(tree.children_left, tree.children_right) for tree in trees]
+    orders = [preorder(tree.left, tree.right) for tree in trees]
     ordered = list(zip(roots, trees, orders, strict=True))
-    leaf = np.concatenate([tree.children_left[order] < 0 for _, tree, order in ordered])
+    leaf = np.concatenate([tree.left[order] < 0 for _, tree, order in ordered])
     # Leaves have a negative one.
     column = np.maximum(np.concatenate([tree.feature[order] for _, tree, order in ordered]), 0)
-    rank = np.concatenate([tree.threshold[order] for _, tree, order in ordered])
+    rank = np.concatenate([tree.rank[order] for _, tree, order in ordered])
     right = np.concatenate(
-        [root + np.argsort(order)[tree.children_right[order]] for root, tree, order in ordered]
+        [root + np.argsort(order)[tree.right[order]] for root, tree, order in ordered]
     )
-    number = np.concatenate([np.cumsum(tree.children_left[o] < 0) - 1 for _, tree, o in ordered])
+    number = np.concatenate([np.cumsum(tree.left[o] < 0) - 1 for _, tree, o in ordered])
     nodes = np.zeros(len(leaf), dtype=NODE)
     nodes["feature"] = np.where(leaf, -1, features[column])
     nodes["right"] = np.where(leaf, number, right)
@@ -170,7 +237,7 @@ def _as_arrays(trees: list, values: list[Array], features: Rows, d: int, *, leas
     nodes["threshold"][~leaf] = np.where(middle < above, middle, below)
     importance = np.zeros(d)
     for tree in trees:
-        importance[features] += tree.compute_feature_importances(normalize=False)
+        importance[features] += tree.won
     if not importance.any():
         importance[features] = 1.0
     return Forest(roots, nodes, importance / importance.sum(), least)
