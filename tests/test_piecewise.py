@@ -72,7 +72,7 @@ def test_splits_are_the_best_of_all(m):
     weights = rng.uniform(0.5, 2, size=n)
     rows = np.arange(n)
     columns = np.column_stack([np.ones(n), R, Y])
-    everywhere = np.tile(np.arange(d), (n, 1)), np.zeros((n, n))
+    everywhere = np.tile(np.arange(d), (n, 1)), np.tile((np.arange(n) + 0.5) / n, (n, 1))
     tree = grow_tree(X, rows, columns, weights, 3, d, min_leaf, RIDGE, *everywhere)
     found = kernel_leaves(X, tree)
     expected = grow_naively(X, R, Y, weights, rows, min_leaf)

@@ -41,7 +41,7 @@ ROWS_A_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
 # few random places. A model has no more than so many slopes, for features in standard deviations.
 PIECEWISE_TREES, PIECEWISE_FEATURES, N_CUTS = 50, 16, 4
 PIECEWISE_ROWS, PIECEWISE_MIN_LEAF, PIECEWISE_LEAVES = 5000, 8, 256
-MAX_SLOPES, RIDGE = 16, 1.0
+MAX_SLOPES, RIDGE = 12, 1.0
 
 
 def grow_random(

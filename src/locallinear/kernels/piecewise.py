@@ -24,7 +24,7 @@ def grow_tree(ranks, rows, columns, mass, n_models, n_tried, min_leaf, ridge, or
     n_tried : how many features a split tries
     min_leaf : samples that a leaf has at least
     orders, places : (N, d) and (N, k), for each of at most N nodes the order in which the features
-        are tried, and where: a random part of one in each of k equal parts of the samples
+        are tried, and the samples above whose values they are cut, as parts of one of all its own
     """
     columns, rows = columns.copy(), rows.copy()
     n_nodes = len(orders)
@@ -72,19 +72,18 @@ def _best_split(ranks, rows, columns, mass, n_models, n_tried, min_leaf, ridge, 
     """The feature and rank whose split lets models leave over the least, and how much that wins."""
     moments = _moments(columns, mass, rows)
     now = np.trace(moments[n_models:, n_models:])
+    chosen = rows[(places * len(rows)).astype(np.int64)]
     best, split, at, tried = now, -1, 0.0, 0
     for f in features:
         if tried == n_tried:
             break
-        order = np.argsort(ranks[rows, f])
-        values = ranks[rows[order], f]
-        if values[0] == values[-1]:
-            continue
-        tried += 1
-        cuts = _cuts(values, places, min_leaf)
-        cut, over = _best_cut(columns, mass, rows[order], cuts, moments, n_models, ridge)
+        cuts = np.sort(ranks[chosen, f])
+        over, cut = _best_cut(
+            ranks[rows, f], cuts, columns, mass, rows, moments, n_models, min_leaf, ridge
+        )
+        tried += over < np.inf  # one that cannot be cut here does not count
         if over < best:
-            best, split, at = over, f, (values[cut - 1] + values[cut]) / 2
+            best, split, at = over, f, cut
     return split, at, now - best
 
 
@@ -149,35 +148,31 @@ def _take_away_model(columns, mass, rows, n_models, ridge):
 
 
 @njit(cache=True, nogil=True)
-def _cuts(values, places, min_leaf):
-    """Where to cut sorted values, once in each of equal parts, but never between equals."""
-    n = len(values)
-    cuts = np.empty(len(places), np.int64)
-    found = 0
-    for part, place in enumerate(places):
-        cut = max(int(n * (part + place) / len(places)), 1)
-        while cut < n and values[cut] == values[cut - 1]:
-            cut += 1
-        new = found == 0 or cuts[found - 1] < cut
-        if new and min_leaf <= cut <= n - min_leaf:
-            cuts[found] = cut
-            found += 1
-    return cuts[:found]
+def _best_cut(values, cuts, columns, mass, rows, moments, n_models, min_leaf, ridge):
+    """The least that models on both sides of a cut leave over, and the rank to cut at.
 
-
-@njit(cache=True, nogil=True)
-def _best_cut(columns, mass, rows, cuts, moments, n_models, ridge):
-    """Which of the cuts through sorted samples leaves over the least, and how much that is."""
-    below, above = np.zeros_like(moments), np.empty_like(moments)
-    factor = np.empty((len(moments), n_models))
-    best, least, first = -1, np.inf, 0
-    for cut in cuts:
-        for i in rows[first:cut]:
-            _add_products(columns[i], mass[i], below)
-        first = cut
-        above[:] = moments - below
-        over = _leave_over(below, n_models, ridge, factor)
-        over += _leave_over(above, n_models, ridge, factor)
-        if over < least:
-            best, least = cut, over
-    return best, least
+    A cut is right above one of `cuts`, which are sorted; infinity where none leaves enough samples
+    on both sides.
+    """
+    k, c = len(cuts), len(moments)
+    between, count = np.zeros((k + 1, c, c)), np.zeros(k + 1, np.int64)
+    lowest = np.full(k + 1, np.inf)  # of the values in each part
+    for j, i in enumerate(rows):
+        part = 0
+        while part < k and values[j] > cuts[part]:
+            part += 1
+        _add_products(columns[i], mass[i], between[part])
+        count[part] += 1
+        lowest[part] = min(lowest[part], values[j])
+    factor = np.empty((c, n_models))
+    below, n_below = np.zeros((c, c)), 0
+    least, at = np.inf, 0.0
+    for part in range(k):
+        below += between[part]
+        n_below += count[part]
+        if count[part] > 0 and min_leaf <= n_below <= len(rows) - min_leaf:
+            over = _leave_over(below, n_models, ridge, factor)
+            over += _leave_over(moments - below, n_models, ridge, factor)
+            if over < least:
+                least, at = over, (cuts[part] + lowest[part + 1 :].min()) / 2
+    return least, at
