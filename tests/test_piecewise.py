@@ -1,4 +1,4 @@
-"""Trees that split where one linear model stops to hold: their splits, and what they find."""
+"""Trees that split where one linear model no longer holds: their splits, and what they find."""
 
 import numpy as np
 import pytest
@@ -72,8 +72,9 @@ def test_splits_are_the_best_of_all(m):
     weights = rng.uniform(0.5, 2, size=n)
     rows = np.arange(n)
     columns = np.column_stack([np.ones(n), R, Y])
-    everywhere = np.tile(np.arange(d), (n, 1)), np.tile((np.arange(n) + 0.5) / n, (n, 1))
-    tree = grow_tree(X, rows, columns, weights, 3, d, min_leaf, RIDGE, *everywhere)
+    every = np.repeat((np.arange(n) + 0.5) / n, 2)  # sample, cut above and below
+    orders, places = np.tile(np.arange(d), (n, 1)), np.tile(every, (n, 1))
+    tree = grow_tree(X, columns, weights, 3, d, min_leaf, RIDGE, orders, places)
     found = kernel_leaves(X, tree)
     expected = grow_naively(X, R, Y, weights, rows, min_leaf)
     assert len(expected) > 3
@@ -83,20 +84,29 @@ def test_splits_are_the_best_of_all(m):
 
 def test_leaves_are_as_many_and_as_large_as_they_may_be():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
+    X, y = rng.normal(size=(200, 4)), rng.normal(size=200)
     ranks = np.argsort(np.argsort(X, axis=0), axis=0).astype(float)
-    seen = rng.choice(300, 200, replace=False)
-    columns = np.column_stack([np.ones(300), X, y])
+    columns = np.column_stack([np.ones(200), X, y])
     before = columns.copy()
     for min_leaf, max_leaves, most in ((10, 7, 7), (40, 64, 5), (5, 1, 1)):
         orders = np.tile(np.arange(4), (2 * max_leaves - 1, 1))
         places = rng.random((len(orders), 4))
-        tree = grow_tree(ranks, seen, columns, np.ones(300), 5, 2, min_leaf, RIDGE, orders, places)
-        sizes = np.unique(kernel_leaves(ranks[seen], tree), return_counts=True)[1]
+        tree = grow_tree(ranks, columns, np.ones(200), 5, 2, min_leaf, RIDGE, orders, places)
+        sizes = np.unique(kernel_leaves(ranks, tree), return_counts=True)[1]
         assert 1 <= len(sizes) <= most
         assert sizes.min() >= min_leaf
         assert len(tree[0]) == 2 * len(sizes) - 1
+        assert tree[2][0] in (-1, 0, 1)  # two are tried, in this order
     assert_array_equal(columns, before)
+
+
+def test_features_that_cannot_be_cut_are_not_counted_as_tried():
+    rng = np.random.default_rng(0)
+    ranks = np.column_stack([np.zeros(60), np.arange(60) == 0, rng.permutation(60)]) * 1.0
+    columns = np.column_stack([np.ones(60), np.where(ranks[:, 2] > 30, 5.0, 0.0)])
+    one = np.arange(3)[None].repeat(3, axis=0), rng.random((3, 4))
+    tree = grow_tree(ranks, columns, np.ones(60), 1, 1, 5, RIDGE, *one)
+    assert tree[2][0] == 2
 
 
 # What it finds ---------------------------------------------------------------------------------
@@ -132,6 +142,43 @@ def test_a_curved_relation_is_followed_better_than_by_other_neighbourhoods():
 
     others = [error(name) for name in ("euclidean", "learned", "forest", "boosted")]
     assert error("piecewise") < 0.7 * min(others)
+
+
+def test_it_does_not_matter_whether_a_rare_flag_is_high_or_low():
+    X, _, _ = regimes(800)
+    rare = np.random.default_rng(0).random(800) < 0.1
+    y = np.where(rare, 3 * X[:, 1] - 2 * X[:, 2], X[:, 3] - 3 * X[:, 1])
+    errors = []
+    for flag in (rare, ~rare):
+        X[:, 0] = flag
+        model = FALLRegressor(
+            200,
+            n_anchor_neighbors=20,
+            anchor_alpha=0.01,
+            neighborhood="piecewise",
+            random_state=0,
+        ).fit(X[:500], y[:500])
+        assert model.feature_weights_[0] > 0.4
+        errors.append(np.mean((model.predict(X[500:]) - y[500:])[rare[500:]] ** 2))
+    assert max(errors) < 0.1 * y.var()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 22])
+def test_few_samples(n):
+    X, y, _ = regimes(n)
+    model = FALLRegressor(5, n_neighbors=1, neighborhood="piecewise", random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    leaves = model._nearness.leaves(model._space.transform(X))
+    assert (leaves.max() > 0) == (n > 1)
+
+
+def test_constant_features_and_targets():
+    X, y, _ = regimes(60)
+    X[:, 1] = 3.0
+    constant = FALLRegressor(neighborhood="piecewise", random_state=0).fit(X, np.full(60, 7.0))
+    assert_allclose(constant.predict(X), 7)
+    model = FALLRegressor(neighborhood="piecewise", random_state=0).fit(X, y)
+    assert model.feature_weights_[1] == 0
 
 
 def test_more_features_than_a_model_has_slopes(make_problem):

@@ -58,8 +58,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         How near is measured in that space: with all features alike, with each weighted by how
         much the target moves with it, or by how many leaves two samples share in trees grown on
         the target: in a forest of extremely randomised ones, in small boosted ones, or in ones
-        that split where a linear model stops to hold. Trees look at all samples for a query, which
-        suits up to some hundred thousand.
+        that split where a linear model no longer holds. Trees look at all samples for a query,
+        which suits up to some hundred thousand.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
@@ -84,7 +84,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     feature_weights_ : array (d,), where not all features count alike
         How much each feature decides who is near; they sum to one. With neighborhood "learned"
         what it counts for in distances, in standard deviations; with trees the part of the
-        target's variation that its splits took away.
+        target's variation that its splits took away (with "piecewise", of what linear models
+        left over of it).
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 

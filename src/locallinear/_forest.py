@@ -1,8 +1,8 @@
 """Trees that say who is alike: samples that share leaves.
 
-Trees split where the target changes, so that samples which share many leaves have inputs that mean
-the same for the target, however far apart the features that do not matter. The trees predict
-nothing here: only their leaves are used, to find and weigh neighbours. `_trees` grows them.
+Trees split where the target changes, or its relation to the inputs: samples which share many leaves
+have inputs that mean the same for it, however far apart the features that do not matter. The trees
+predict nothing here: only their leaves are used, to find and weigh neighbours. `_trees` grows them.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -33,8 +33,8 @@ class Forest:
     """Grown trees.
 
     `nodes` are all trees' one after the other, each node's left child right behind it; `roots` (T,)
-    are the trees' first. `importance` (d,) is how much of the target's variation the splits of each
-    feature took away, as parts of one. `least` is the distance of points that share all leaves.
+    are the trees' first. `importance` (d,) is how much the splits of each feature won, as parts of
+    one. `least` is the distance of points that share all leaves.
     """
 
     roots: Rows

@@ -2,8 +2,8 @@
 
 Trees see distinct samples in lexicographic order, with their weights and mean targets: they do not
 depend on the order of the samples, nor on whether one is repeated or weighs more. Of the features
-they see the order of values alone, so that units and monotone maps do not matter; only the linear
-models of piecewise trees see the values, in standard deviations.
+they see the order of values alone; the linear models of piecewise trees see the values, in standard
+deviations. So units never matter, and monotone maps to piecewise trees alone.
 """
 
 from collections.abc import Callable
@@ -99,7 +99,7 @@ def grow_boosted(
 def grow_piecewise(
     Z: Array, Y: Array, weights: Array | None, features: Rows, random_state, n_jobs: int | None
 ) -> Forest:
-    """Trees that split where one linear model stops to hold; parameters as for `grow_random`.
+    """Trees that split where one linear model no longer holds; parameters as for `grow_random`.
 
     They split the features that they may; their models use the others too, as FALL's do.
     """
@@ -109,19 +109,20 @@ def grow_piecewise(
     rng = check_random_state(random_state)
     mass = samples.mass / samples.mass.mean()
     X = standardised(Z[samples.rows], mass)[0].round(DECIMALS)
-    n, d = X.shape
+    d = X.shape[1]
     n_slopes = min(d, MAX_SLOPES)
     n_tried = max(1, min(len(features) // 2, PIECEWISE_FEATURES))
-    settings = (1 + n_slopes, n_tried, PIECEWISE_MIN_LEAF, RIDGE)
 
     def grow(seen: Rows, seed: int) -> Tree:
         draw = np.random.default_rng(seed)
-        slopes = X[:, draw.choice(d, n_slopes, replace=False)]
-        columns = np.column_stack([np.ones(n), slopes, samples.targets])
-        nodes = 2 * PIECEWISE_LEAVES - 1
-        orders = draw.permuted(np.tile(np.arange(len(features)), (nodes, 1)), axis=1)
-        places = draw.random((nodes, N_CUTS))
-        return Tree(*grow_tree(samples.ranks, seen, columns, mass, *settings, orders, places))
+        slopes = X[np.ix_(seen, draw.choice(d, n_slopes, replace=False))]
+        columns = np.column_stack([np.ones(len(seen)), slopes, samples.targets[seen]])
+        min_leaf = max(1, min(len(seen) // 4, PIECEWISE_MIN_LEAF))
+        n_nodes = 2 * min(len(seen) // min_leaf, PIECEWISE_LEAVES) - 1
+        orders = draw.permuted(np.tile(np.arange(len(features)), (n_nodes, 1)), axis=1)
+        places = draw.random((n_nodes, N_CUTS))
+        settings = (1 + n_slopes, n_tried, min_leaf, RIDGE)
+        return Tree(*grow_tree(samples.ranks[seen], columns, mass[seen], *settings, orders, places))
 
     drawn = [samples.draw(rng, PIECEWISE_ROWS) for _ in range(PIECEWISE_TREES)]
     trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in drawn)
@@ -141,7 +142,8 @@ class Tree:
     """A tree on ranks: its nodes' children, below 0 for a leaf, and the splits of the others.
 
     Points whose rank in the node's `feature` is at most its `rank` go to the left. `won` (d',) is
-    how much of the target's variation the splits of each feature took away.
+    how much of the target's variation, or of what linear models leave over, the splits of each
+    feature took away.
     """
 
     left: Rows

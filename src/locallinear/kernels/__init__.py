@@ -34,5 +34,6 @@ probabilities from one-hot targets              `combine.nearest_probabilities`
 beyond the paper: all this for many             `grid`, whose innermost loops are `lanes`:
 parameters at once                              p penalties, L values of λ, C choices of anchors
 shares of leaves in common                      `leaves`
+trees with a linear model in each node          `piecewise`
 ==============================================  ================================================
 """

@@ -1,9 +1,10 @@
-"""Growing a tree that splits where one linear model stops to hold.
+"""Growing a tree that splits where one linear model no longer holds.
 
 A node's targets are what its ancestors' models left over, and its own model is a ridge regression
-of them: slopes are pulled towards the parent's. The best split is that which lets two models leave
-over the least. All of it is computed from moments: of `columns` (n, c), which hold a one, the
-regressors and the targets, the products of every two, summed over samples.
+of them: slopes are pulled towards the parent's. The best split is that whose two models have the
+least rest: squares that they leave over, and the penalty of their slopes. All of it is computed
+from moments: of `columns` (n, c), which hold a one, the regressors and the targets, the products of
+every two, summed over samples.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def grow_tree(ranks, rows, columns, mass, n_models, n_tried, min_leaf, ridge, orders, places):
+def grow_tree(ranks, columns, mass, n_regressors, n_tried, min_leaf, ridge, orders, places):
     """Children (-1 for a leaf's), feature and rank of each node, and what splits of a feature won.
 
     Points whose rank in the feature is at most the node's go to the left.
@@ -19,14 +20,13 @@ def grow_tree(ranks, rows, columns, mass, n_models, n_tried, min_leaf, ridge, or
     Parameters
     ----------
     ranks : (n, d) places of the features' values
-    rows : (r,) the samples that the tree sees
-    columns, mass : (n, c) and (n,); the first `n_models` columns are those of the models
+    columns, mass : (n, c) and (n,); the first `n_regressors` columns, with the one, make the models
     n_tried : how many features a split tries
     min_leaf : samples that a leaf has at least
     orders, places : (N, d) and (N, k), for each of at most N nodes the order in which the features
-        are tried, and the samples above whose values they are cut, as parts of one of all its own
+        are tried, and the samples at whose values they are cut, as parts of one of all its own
     """
-    columns, rows = columns.copy(), rows.copy()
+    columns, rows = columns.copy(), np.arange(len(columns))
     n_nodes = len(orders)
     left, right = np.full(n_nodes, -1), np.full(n_nodes, -1)
     feature, rank = np.full(n_nodes, -1), np.zeros(n_nodes)
@@ -37,15 +37,15 @@ def grow_tree(ranks, rows, columns, mass, n_models, n_tried, min_leaf, ridge, or
         if node == grown:
             break
         own = rows[start[node] : end[node]].copy()
-        _take_away_model(columns, mass, own, n_models, ridge)
         if len(own) < 2 * min_leaf or grown + 2 > n_nodes:
             continue
+        _take_away_model(columns, mass, own, n_regressors, ridge)
         split, at, gain = _best_split(
             ranks,
             own,
             columns,
             mass,
-            n_models,
+            n_regressors,
             n_tried,
             min_leaf,
             ridge,
@@ -68,23 +68,58 @@ def grow_tree(ranks, rows, columns, mass, n_models, n_tried, min_leaf, ridge, or
 
 
 @njit(cache=True, nogil=True)
-def _best_split(ranks, rows, columns, mass, n_models, n_tried, min_leaf, ridge, features, places):
-    """The feature and rank whose split lets models leave over the least, and how much that wins."""
+def _best_split(
+    ranks, rows, columns, mass, n_regressors, n_tried, min_leaf, ridge, features, places
+):
+    """The feature and rank whose split has the least rest, and how much less than none that is."""
     moments = _moments(columns, mass, rows)
-    now = np.trace(moments[n_models:, n_models:])
+    now = np.trace(moments[n_regressors:, n_regressors:])
     chosen = rows[(places * len(rows)).astype(np.int64)]
+    below = np.arange(len(chosen)) % 2
     best, split, at, tried = now, -1, 0.0, 0
     for f in features:
         if tried == n_tried:
             break
-        cuts = np.sort(ranks[chosen, f])
-        over, cut = _best_cut(
-            ranks[rows, f], cuts, columns, mass, rows, moments, n_models, min_leaf, ridge
+        # Right above a sample and right below one in turn: a rare value may be high or low.
+        cuts = np.sort(ranks[chosen, f] - below)
+        rest, cut = _best_cut(
+            ranks[rows, f], cuts, columns, mass, rows, moments, n_regressors, min_leaf, ridge
         )
-        tried += over < np.inf  # one that cannot be cut here does not count
-        if over < best:
-            best, split, at = over, f, cut
+        tried += rest < np.inf  # one that cannot be cut here does not count
+        if rest < best:
+            best, split, at = rest, f, cut
     return split, at, now - best
+
+
+@njit(cache=True, nogil=True)
+def _best_cut(values, cuts, columns, mass, rows, moments, n_regressors, min_leaf, ridge):
+    """The least rest of models on both sides of a cut, and the rank to cut at.
+
+    Samples up to one of `cuts`, which are sorted, are on its lower side. The rest is infinite where
+    no cut leaves enough samples on both sides.
+    """
+    k, c = len(cuts), len(moments)
+    between, count = np.zeros((k + 1, c, c)), np.zeros(k + 1, np.int64)
+    lowest = np.full(k + 1, np.inf)  # of the values in each part
+    for j, i in enumerate(rows):
+        part = 0
+        while part < k and values[j] > cuts[part]:
+            part += 1
+        _add_products(columns[i], mass[i], between[part])
+        count[part] += 1
+        lowest[part] = min(lowest[part], values[j])
+    factor = np.empty((c, n_regressors))
+    below, n_below = np.zeros((c, c)), 0
+    least, at = np.inf, 0.0
+    for part in range(k):
+        below += between[part]
+        n_below += count[part]
+        if count[part] > 0 and min_leaf <= n_below <= len(rows) - min_leaf:
+            rest = _regress(below, n_regressors, ridge, factor)
+            rest += _regress(moments - below, n_regressors, ridge, factor)
+            if rest < least:
+                least, at = rest, (cuts[part] + lowest[part + 1 :].min()) / 2
+    return least, at
 
 
 @njit(cache=True, nogil=True)
@@ -105,74 +140,45 @@ def _add_products(row, mass, moments):
 
 
 @njit(cache=True, nogil=True)
-def _leave_over(moments, n_models, ridge, factor):
-    """The targets' squares that a ridge regression with these moments leaves over.
+def _regress(moments, n_regressors, ridge, factor):
+    """The rest of a ridge regression with these moments, of slopes but not of the constant.
 
-    Leaves in `factor` the columns of the Cholesky factor that belong to the model.
+    Leaves in `factor` (c, n_regressors) the model's columns of the Cholesky factor.
     """
     c = len(moments)
-    for b in range(n_models):
-        for a in range(b, c):
+    for b in range(n_regressors):
+        pivot = moments[b, b]
+        for t in range(b):
+            pivot -= factor[b, t] ** 2
+        # Samples without mass have no constant to find.
+        pivot = np.sqrt(max(pivot + (ridge if b > 0 else 0.0), 1e-300))
+        factor[b, b] = pivot
+        for a in range(b + 1, c):
             value = moments[a, b]
             for t in range(b):
                 value -= factor[a, t] * factor[b, t]
-            if a == b:
-                pivot = np.sqrt(max(value + (ridge if b > 0 else 0.0), 1e-300))
-                factor[b, b] = pivot
-            else:
-                factor[a, b] = value / pivot
-    over = 0.0
-    for a in range(n_models, c):
+            factor[a, b] = value / pivot
+    rest = 0.0
+    for a in range(n_regressors, c):
         value = moments[a, a]
-        for t in range(n_models):
+        for t in range(n_regressors):
             value -= factor[a, t] ** 2
-        over += max(value, 0.0)
-    return over
+        rest += max(value, 0.0)
+    return rest
 
 
 @njit(cache=True, nogil=True)
-def _take_away_model(columns, mass, rows, n_models, ridge):
+def _take_away_model(columns, mass, rows, n_regressors, ridge):
     """Take from the targets of these samples what their ridge regression predicts."""
     c = columns.shape[1]
-    factor, coef = np.empty((c, n_models)), np.empty(n_models)
-    _leave_over(_moments(columns, mass, rows), n_models, ridge, factor)
-    for target in range(n_models, c):
-        for a in range(n_models - 1, -1, -1):
+    factor, coef = np.empty((c, n_regressors)), np.empty(n_regressors)
+    _regress(_moments(columns, mass, rows), n_regressors, ridge, factor)
+    for target in range(n_regressors, c):
+        for a in range(n_regressors - 1, -1, -1):
             value = factor[target, a]
-            for t in range(a + 1, n_models):
+            for t in range(a + 1, n_regressors):
                 value -= factor[t, a] * coef[t]
             coef[a] = value / factor[a, a]
         for i in rows:
-            for a in range(n_models):
+            for a in range(n_regressors):
                 columns[i, target] -= columns[i, a] * coef[a]
-
-
-@njit(cache=True, nogil=True)
-def _best_cut(values, cuts, columns, mass, rows, moments, n_models, min_leaf, ridge):
-    """The least that models on both sides of a cut leave over, and the rank to cut at.
-
-    A cut is right above one of `cuts`, which are sorted; infinity where none leaves enough samples
-    on both sides.
-    """
-    k, c = len(cuts), len(moments)
-    between, count = np.zeros((k + 1, c, c)), np.zeros(k + 1, np.int64)
-    lowest = np.full(k + 1, np.inf)  # of the values in each part
-    for j, i in enumerate(rows):
-        part = 0
-        while part < k and values[j] > cuts[part]:
-            part += 1
-        _add_products(columns[i], mass[i], between[part])
-        count[part] += 1
-        lowest[part] = min(lowest[part], values[j])
-    factor = np.empty((c, n_models))
-    below, n_below = np.zeros((c, c)), 0
-    least, at = np.inf, 0.0
-    for part in range(k):
-        below += between[part]
-        n_below += count[part]
-        if count[part] > 0 and min_leaf <= n_below <= len(rows) - min_leaf:
-            over = _leave_over(below, n_models, ridge, factor)
-            over += _leave_over(moments - below, n_models, ridge, factor)
-            if over < least:
-                least, at = over, (cuts[part] + lowest[part + 1 :].min()) / 2
-    return least, at
