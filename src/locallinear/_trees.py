@@ -114,13 +114,13 @@ def grow_piecewise(
     n_tried = max(1, min(len(features) // 2, PIECEWISE_FEATURES))
 
     def grow(seen: Rows, seed: int) -> Tree:
-        draw = np.random.default_rng(seed)
-        slopes = X[np.ix_(seen, draw.choice(d, n_slopes, replace=False))]
+        chance = np.random.default_rng(seed)
+        slopes = X[np.ix_(seen, chance.choice(d, n_slopes, replace=False))]
         columns = np.column_stack([np.ones(len(seen)), slopes, samples.targets[seen]])
         min_leaf = max(1, min(len(seen) // 4, PIECEWISE_MIN_LEAF))
         n_nodes = 2 * min(len(seen) // min_leaf, PIECEWISE_LEAVES) - 1
-        orders = draw.permuted(np.tile(np.arange(len(features)), (n_nodes, 1)), axis=1)
-        places = draw.random((n_nodes, N_CUTS))
+        orders = chance.permuted(np.tile(np.arange(len(features)), (n_nodes, 1)), axis=1)
+        places = chance.random((n_nodes, N_CUTS))
         settings = (1 + n_slopes, n_tried, min_leaf, RIDGE)
         return Tree(*grow_tree(samples.ranks[seen], columns, mass[seen], *settings, orders, places))
 

@@ -154,7 +154,7 @@ def refit_finished(store: Store, runs) -> list[runner.Failure]:
         for run in bar:
             try:
                 runner.refit(store, run, params[run])
-            except Exception as error:  # as in the runs themselves
+            except Exception as error:  # one bad run must not cost the others
                 failures.append((run, f"{type(error).__name__}: {error}"))
     return failures
 
