@@ -55,7 +55,7 @@ SHARED = ("Z", "weights")
 MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
 
 # Members of each kind that are fitted on a fold.
-N_TRIED = 3
+N_TRIED = 2
 
 
 def _of_first(name: str) -> property:

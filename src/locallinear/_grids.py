@@ -25,12 +25,12 @@ PAPER: dict[str, list] = {
 DEFAULT: dict[str, list] = {
     "n_anchors": [30, 100, 200],
     "n_anchor_neighbors": [20, 40, 80],
-    "anchor_alpha": [1e-2, 1e-1, 1e0],
+    "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0],
     "alpha": [1e-1, 1e0, 1e1, 1e2],
     "n_neighbors": [3, 5, 8, 12, 20],
     "assignment_neighbors": [5, 15],
     "scaling": ["standard", "quantile"],
-    "neighborhood": ["euclidean", "learned", "forest", "boosted"],
+    "neighborhood": ["euclidean", "learned", "forest", "boosted", "piecewise"],
 }
 
 GRIDS = {"paper": PAPER, "default": DEFAULT}
