@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, ParameterGrid
 from benchmarks._run import Table, duration, in_subprocess, load, seconds, verdict
 from benchmarks.fall import _resident
 from locallinear import FALLRegressor, FALLRegressorCV
-from locallinear._grids import PAPER
+from locallinear.grids import PAPER
 
 BUDGET = 60.0
 # Seconds for the whole grid, or how many configurations within the budget.

@@ -422,10 +422,13 @@ def test_a_grid_with_true_for_a_number_is_refused(name):
         FALLRegressorCV({name: [True]}).fit(X, y)
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_a_folder_that_is_not_there_or_in_the_way_is_named(tmp_path):
     X, y = data()
     model = FALLRegressor().fit(X, y)
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*none; make it"):
         model.save(tmp_path / "none" / "one.model")
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*none; make it"):
         model.explain(X).to_html(tmp_path / "none" / "why.html")
+    with pytest.raises(IsADirectoryError, match=r"is a folder; name a file in it"):
+        model.save(tmp_path)
+    assert list(tmp_path.iterdir()) == []

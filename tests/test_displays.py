@@ -118,6 +118,14 @@ def test_regimes_are_all_samples_largest_first(problem):
     np.testing.assert_allclose(shown.offsets[0], (inside - X.mean(axis=0)) / X.std(axis=0))
 
 
+@pytest.mark.parametrize(("scaling", "in_ranks"), [("standard", False), ("quantile", True)])
+def test_regimes_say_where_their_equations_are_in_ranks(make_problem, scaling, in_ranks):
+    X, y, _ = make_problem()
+    model = FALLRegressor(n_anchors=4, scaling=scaling, random_state=0).fit(X, y)
+    shown = RegimeDisplay.from_estimator(model).plot()
+    assert ("in ranks" in shown.ax_.get_title("left")) == in_ranks
+
+
 def test_the_path_goes_from_the_label_to_the_anchors(problem):
     model, X, y, _, m = problem
     path = AlphaPathDisplay.from_estimator(model, X, y, row=4, target=m - 1)

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -97,6 +98,9 @@ def test_contributions_add_up_to_the_prediction(make_samples, scaling):
     model = few(estimator=FALLRegressor(scaling=scaling, neighborhood="learned")).fit(X, Y)
     told = model.explain(Q)
     assert_allclose(told.contributions.sum(axis=1) + told.intercept, model.predict(Q))
+    regressors = Q if told.ranks is None else told.ranks
+    assert (told.ranks is None) == (scaling != "quantile")
+    assert_allclose(told.contributions, told.coef * regressors[:, :, None])
     parts = told.anchor_part + told.correction_part
     assert_allclose(parts, np.concatenate([told.coef, told.intercept[:, None]], axis=1))
 
@@ -396,9 +400,15 @@ def test_bad_parameters_are_named(make_samples, options, said):
 def test_queries_of_another_shape_are_refused_in_the_ensembles_name(make_samples):
     X, y, Q = make_samples
     model = few().fit(X, y)
-    for ask in (model.predict, model.explain):
+    for ask in (model.predict, model.explain, lambda x: model.partial_fit(x, x[:, 0])):
         with pytest.raises(ValueError, match="FALLEnsembleRegressor is expecting 5 features"):
             ask(Q[:, :2])
+
+
+@pytest.mark.parametrize("name", ["labels_", "n_samples_fit_", "feature_weights_"])
+def test_an_ensemble_that_is_not_fitted_says_so_of_its_attributes(name):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(few(), name)
 
 
 def test_too_few_samples_for_a_search_are_told_of_the_way_out():

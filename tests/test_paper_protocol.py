@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_info
 
-from locallinear._grids import PAPER
 from locallinear._search import STOPPED
+from locallinear.grids import PAPER
 from locallinear.paper import protocol, published
 from locallinear.paper.models import MODELS
 from locallinear.paper.protocol import DATASETS, Run, evaluate, load, plan

@@ -17,14 +17,15 @@ from locallinear import (
     _search,
     _search_results,
 )
+from locallinear.grids import DEFAULT, PAPER
 from searches import GRID, SIZE, quiet_loop
 
 # The named grids
 
 
 def test_the_papers_grid_has_its_million_configurations_on_raw_features():
-    assert len(ParameterGrid(_grids.PAPER)) == 1_078_000
-    assert _grids.PAPER["scaling"] == [None]
+    assert len(ParameterGrid(PAPER)) == 1_078_000
+    assert PAPER["scaling"] == [None]
 
 
 @pytest.mark.parametrize("grid", ["paper", "default"])
@@ -36,6 +37,14 @@ def test_a_named_grid_searches_its_own_values(grid, search):
     assert set(model.best_params_) == set(expected)
     assert all(value in expected[name] for name, value in model.best_params_.items())
     assert len(model.cv_results_["mean_test_score"]) == len(ParameterGrid(expected))
+
+
+def test_the_default_grid_can_be_built_on(samples):
+    grid = DEFAULT | {"scaling": ["standard"]}
+    model = FALLRegressorCV(grid, time_budget=1e-6, random_state=0).fit(*samples)
+    assert 2 * len(ParameterGrid(grid)) == len(ParameterGrid(DEFAULT))
+    assert model.cv_results_["params"][0].keys() == DEFAULT.keys()
+    assert model.best_params_["scaling"] == "standard"
 
 
 def test_a_named_grid_cannot_be_changed_through_a_result(samples):

@@ -123,6 +123,19 @@ def test_explanation_as_a_frame_adds_up_to_the_predictions(frame):
     assert plain.index.get_level_values("query").tolist() == np.repeat(range(4), 11).tolist()
 
 
+def test_a_frame_has_the_ranks_that_coefficients_multiply_in_quantile_space(frame):
+    X, y = frame
+    told = small_regressor(scaling="quantile").fit(X, y).explain(X[:4])
+    table = told.to_frame()
+    assert list(table) == ["value", "rank", "coef", "contribution"]
+    assert_allclose(told.contributions[:, :, 0], told.coef[:, :, 0] * told.ranks)
+    features = table.drop("(intercept)", level="feature")
+    assert_allclose(features["contribution"], features["coef"] * features["rank"])
+    assert_allclose(features["rank"], told.ranks.ravel())
+    assert np.abs(told.ranks).max() < np.sqrt(3)
+    assert small_regressor().fit(X, y).explain(X[:4]).ranks is None
+
+
 def test_pipelines_and_predictions_of_the_default_space_agree(frame):
     X, y = frame
     pipeline = make_pipeline(StandardScaler(), small_regressor(scaling=None)).fit(X, y)

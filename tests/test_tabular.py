@@ -39,6 +39,15 @@ def test_coefficients_of_numbers_are_those_of_the_estimator_and_text_has_value_o
     assert_allclose(told.coef[:, 2], told.contributions[:, 2])
 
 
+def test_ranks_are_those_of_numbers_and_text_has_value_one():
+    model, frame = fitted(scaling="quantile"), houses(seed=1)
+    told, raw = model.explain(frame), model.estimator.explain(model.encode(frame))
+    assert_allclose(told.ranks[:, :2], raw.ranks[:, :2])
+    assert (told.ranks[:, 2] == 1).all()
+    assert_allclose(told.contributions, told.coef * told.ranks[:, :, None], atol=1e-9)
+    assert fitted().explain(frame).ranks is None
+
+
 def test_learned_weights_are_summed_by_column():
     told = fitted(neighborhood="learned").explain(houses())
     assert told.feature_weights.shape == (3,)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from locallinear import FALLRegressor, _grids
+from locallinear.grids import PAPER
 from locallinear.tune import suggest_params
 
 optuna = pytest.importorskip("optuna", reason="optuna is an extra")
@@ -30,7 +31,7 @@ def test_suggestions_are_values_of_the_grid_and_reach_all_of_them(study, name):
 
 
 def test_the_paper_is_the_default(study):
-    assert set(suggest_params(study.ask())) == set(_grids.PAPER)
+    assert set(suggest_params(study.ask())) == set(PAPER)
 
 
 def test_even_steps_are_numbers_and_the_rest_categories(study):

@@ -60,7 +60,12 @@ N_TRIED = 2
 
 def _of_first(name: str) -> property:
     """What pictures ask of one model: the first member says it for all."""
-    return property(lambda self: getattr(self.estimators_[0], name))
+
+    def of_first(self):
+        check_is_fitted(self)
+        return getattr(self.estimators_[0], name)
+
+    return property(of_first)
 
 
 class Ensemble(BaseEstimator):
@@ -129,7 +134,7 @@ class Ensemble(BaseEstimator):
         X : array-like (n, d)
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
-            How often each sample counts, as for one model.
+            How often each sample counts, as for one model; a search's folds count samples once.
         groups : array-like (n,), optional
             Passed to the splitter `cv`.
 
@@ -184,6 +189,7 @@ class Ensemble(BaseEstimator):
         return kinds_of(search, list(grid), self.max_features)
 
     def _append(self, X, y, sample_weight):
+        check_queries(self, X)  # in the name of the ensemble
         for member in self.estimators_:
             member.partial_fit(X, y, sample_weight)
             _share_samples(member, self.estimators_[0])

@@ -62,7 +62,8 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         samples that no fold tests.
     cv_score_ : float, with a search
         Their R²: about what to expect on new samples (a little high, for kinds and shares were
-        chosen on the same folds, and a little low, for the members had fewer samples).
+        chosen on the same folds, and low, for the members had fewer samples, which costs most
+        where there is little noise).
     labels_ : array (n,)
         The anchor of each sample in the first member.
     feature_weights_ : array (d,), where not all features count alike

@@ -20,8 +20,8 @@ class LocalExplanation:
     """The exact linear models behind q predictions.
 
     Each prediction is ``contributions.sum(axis=1) + intercept``, to rounding, and each
-    contribution is a coefficient times the feature's value (with scaling "quantile", its scaled
-    value). Axis letters: q queries, d features, m targets (for a classifier, a column a class),
+    contribution is a coefficient times the feature's value (with scaling "quantile", its rank).
+    Axis letters: q queries, d features, m targets (for a classifier, a column a class),
     K neighbours. Of an ensemble, models are means over its members and neighbours are those of
     any member, with their weights in all, heaviest first; a query with fewer than another is filled
     up with its first at weight 0.
@@ -32,7 +32,7 @@ class LocalExplanation:
         The predictions; for a classifier the linear scores of the classes, whose nearest
         probabilities `predict_proba` gives.
     coef : array (q, d, m)
-        Coefficients in the units of X; with scaling "quantile" in those of the scaled features.
+        Coefficients in the units of X; with scaling "quantile" those of `ranks`.
     intercept : array (q, m)
     contributions : array (q, d, m)
         What each original feature adds to the prediction.
@@ -49,6 +49,9 @@ class LocalExplanation:
         How much each feature, in standard deviations, counts in deciding who is near; they sum
         to one. None where all count alike.
     feature_names, target_names : lists of str
+    ranks : array (q, d) or None
+        What the coefficients multiply with scaling "quantile": where each value stands among the
+        samples, from -1.73, the lowest, to 1.73, the highest. None where they multiply X.
     X : array (q, d) or None
         The queries; for a TableModel a frame of its columns as they stand in the table.
     index : sequence (q,) or None
@@ -69,6 +72,7 @@ class LocalExplanation:
     feature_weights: Array | None
     feature_names: list[str] = field(repr=False)
     target_names: list[str] = field(repr=False)
+    ranks: Array | None = field(default=None, repr=False)
     X: Any = field(default=None, repr=False)
     index: Any = field(default=None, repr=False)
     model: Any = field(default=None, repr=False)
@@ -76,6 +80,7 @@ class LocalExplanation:
     def to_frame(self) -> "pandas.DataFrame":
         """One line a query, target and feature: value, coefficient and contribution.
 
+        With scaling "quantile" the value's rank comes after it, which the coefficient multiplies.
         Queries are called as in the frame that they came in. The feature "(intercept)" has the
         constant and no value; a query's contributions to a target add up to the prediction.
         Needs pandas.
@@ -98,11 +103,12 @@ class LocalExplanation:
             {name: column.swapaxes(1, 2).ravel() for name, column in columns.items()},
             index=pandas.MultiIndex.from_tuples(lines, names=["query", "target", "feature"]),
         )
-        if self.X is not None:
-            values = np.asarray(self.X)
-            nothing = np.full((q, 1), np.nan, dtype=values.dtype)
-            each = np.concatenate([values, nothing], axis=1)
-            frame.insert(0, "value", np.repeat(each, len(self.target_names), axis=0).ravel())
+        for name, of_queries in [("rank", self.ranks), ("value", self.X)]:
+            if of_queries is not None:
+                values = np.asarray(of_queries)
+                nothing = np.full((q, 1), np.nan, dtype=values.dtype)
+                each = np.concatenate([values, nothing], axis=1)
+                frame.insert(0, name, np.repeat(each, len(self.target_names), axis=0).ravel())
         return frame
 
     def plot(self, row: int = 0, target: int | str = 0, ax=None, **options):

@@ -427,7 +427,8 @@ class FALL(BaseEstimator):
         anchor_part, correction = (self._space.models_to_units(part) for part in parts)
         models = anchor_part + correction
         coef, intercept = models[:, :-1], models[:, -1]
-        contributions = coef * self._space.regressors(X)[:, :, None]
+        regressors = self._space.regressors(X)
+        contributions = coef * regressors[:, :, None]
         prediction = contributions.sum(axis=1) + intercept
         return LocalExplanation(
             prediction=prediction[shape],
@@ -442,6 +443,7 @@ class FALL(BaseEstimator):
             feature_weights=getattr(self, "feature_weights_", None),
             feature_names=self._feature_names(),
             target_names=list(self._target_names),
+            ranks=None if self._space.has_units else regressors,
             X=X,
             index=index,
             model=self,

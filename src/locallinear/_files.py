@@ -28,6 +28,8 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(
             f"{path} cannot be written: there is no folder {path.parent}; make it first"
         )
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w+b") as file:

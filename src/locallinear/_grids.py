@@ -1,4 +1,4 @@
-"""Which configurations a search tries: named grids, and the checks of users' own."""
+"""Which configurations a search tries: grids by name, and the checks of users' own."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -8,31 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
-# The paper's search space, on raw features: 1,078,000 configurations.
-PAPER: dict[str, list] = {
-    "n_anchors": [20, 40, 60, 80, 100, 120, 140, 160, 180, 200],
-    "n_anchor_neighbors": [5, 10, 15, 20, 25, 30, 35, 40, 45, 50],
-    "fit_intercept": [True, False],
-    "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3],
-    "anchor_l1_ratio": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0],
-    "alpha": [1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3],
-    "n_neighbors": [5, 10, 15, 20, 25, 30, 35, 40, 45, 50],
-    "scaling": [None],
-}
-
-# Few but telling values: chosen among about ten candidate grids by errors on three or four of the
-# paper's data sets, whose own figures it therefore flatters (benchmarks/RESULTS.md). The weakest
-# penalty and piecewise trees are for data with little noise, and were chosen on other sets.
-DEFAULT: dict[str, list] = {
-    "n_anchors": [30, 100, 200],
-    "n_anchor_neighbors": [20, 40, 80],
-    "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0],
-    "alpha": [1e-1, 1e0, 1e1, 1e2],
-    "n_neighbors": [3, 5, 8, 12, 20],
-    "assignment_neighbors": [5, 15],
-    "scaling": ["standard", "quantile"],
-    "neighborhood": ["euclidean", "learned", "forest", "boosted", "piecewise"],
-}
+from .grids import DEFAULT, PAPER
 
 GRIDS = {"paper": PAPER, "default": DEFAULT}
 

@@ -74,7 +74,7 @@ class TableModel:
     def explain(self, data) -> LocalExplanation:
         """The exact linear model behind each prediction, by column of the table.
 
-        A column of text has value 1, so that its coefficient is what its text adds. Contributions
+        A column of text counts as 1, so that its coefficient is what its text adds. Contributions
         and intercept add up to the prediction.
         """
         table = self.read(data)
@@ -82,21 +82,25 @@ class TableModel:
         raw = self.estimator.explain(inputs)
         values = self.estimator._space.regressors(inputs.to_numpy())
         owners = self.encoding.owners
+        numbers = [place for place, c in enumerate(self.encoding.columns) if not c.is_text]
+        inputs_of_numbers = np.searchsorted(owners, numbers)
         whole = {"contributions": by_column(raw.contributions, owners)}
         for name in ("anchor_part", "correction_part"):
             part = getattr(raw, name)
             added = by_column(part[:, :-1] * values[:, :, None], owners)
+            added[:, numbers] = part[:, inputs_of_numbers]
             whole[name] = np.concatenate([added, part[:, -1:]], axis=1)
-            for place, column in enumerate(self.encoding.columns):
-                if not column.is_text:
-                    first = int(np.searchsorted(owners, place))
-                    whole[name][:, place] = part[:, first]
+        ranks = None
+        if raw.ranks is not None:
+            ranks = np.ones((len(inputs), len(self.encoding.columns)))
+            ranks[:, numbers] = raw.ranks[:, inputs_of_numbers]
         return replace(
             raw,
             coef=whole["anchor_part"][:, :-1] + whole["correction_part"][:, :-1],
             feature_weights=self._weights(raw.feature_weights),
             feature_names=self.encoding.names,
             target_names=self.target_names,
+            ranks=ranks,
             X=table.frame[self.encoding.names],
             index=getattr(data, "index", None),
             model=self,

@@ -118,7 +118,7 @@ def check_numeric_targets(y) -> None:
         if word is not None:
             raise ValueError(
                 f"y must hold numbers, but holds text, such as {word!r}; for classes use "
-                "FALLClassifier"
+                "FALLClassifier or FALLEnsembleClassifier"
             )
 
 

@@ -36,6 +36,8 @@ class RegimeDisplay:
     feature_names : list of str
         Of a TableModel, a column of text has a feature a category, such as "colour: red".
     target_name : str
+    has_units : bool
+        Whether the models are in the units of the data; with scaling "quantile" they are in ranks.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class RegimeDisplay:
     offsets: Array
     feature_names: list[str]
     target_name: str
+    has_units: bool = True
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -80,6 +83,7 @@ class RegimeDisplay:
             offsets=found.offsets,
             feature_names=subject.feature_names,
             target_name=word,
+            has_units=subject.fall._space.has_units,
         )
 
     def plot(self, ax=None, *, max_regimes: int = 8, max_features: int = 6):
@@ -127,6 +131,7 @@ class RegimeDisplay:
         rest = len(self.sizes) - n
         left = f"; {plural(rest, 'smaller one')} with {self.sizes[n:].sum():,} samples"
         title = f"{plural(len(self.sizes), 'regime')} of {plain(self.target_name)}"
+        title += "" if self.has_units else " (in ranks, −1.73 to 1.73)"
         ax.set_title(title + (left if rest else ""), loc="left")
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
