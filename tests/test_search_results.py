@@ -1,5 +1,7 @@
 """What a search finds: named grids, results in GridSearchCV's columns, the best estimator."""
 
+import gc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from locallinear import (
     FALLClassifierCV,
     FALLRegressor,
     FALLRegressorCV,
+    _folds,
     _grids,
     _search,
     _search_results,
@@ -43,8 +46,18 @@ def test_the_default_grid_can_be_built_on(samples):
     grid = DEFAULT | {"scaling": ["standard"]}
     model = FALLRegressorCV(grid, time_budget=1e-6, random_state=0).fit(*samples)
     assert 2 * len(ParameterGrid(grid)) == len(ParameterGrid(DEFAULT))
-    assert model.cv_results_["params"][0].keys() == DEFAULT.keys()
+    assert model.best_params_.keys() == DEFAULT.keys()
     assert model.best_params_["scaling"] == "standard"
+
+
+def test_memory_of_a_search_is_free_when_it_ends(samples):
+    gc.disable()  # a collection would hide cycles, which may live long in a program that rests
+    try:
+        model = FALLRegressorCV({"neighborhood": ["euclidean", "forest"]}).fit(*samples)
+        assert not [thing for thing in gc.get_objects() if isinstance(thing, _folds.Fold)]
+        assert model.n_configurations_ == 2
+    finally:
+        gc.enable()
 
 
 def test_a_named_grid_cannot_be_changed_through_a_result(samples):

@@ -1,5 +1,6 @@
 """Anchors of a fold: their models for all penalties, and which anchor each sample chooses."""
 
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,7 +26,8 @@ class AnchorSet:
     """
 
     def __init__(self, fold, place: slice, counts, *, points=None, models=None):
-        self.fold, self.place, self.models = fold, place, models
+        # The fold keeps its sets; were they to keep it, both would outlive the search.
+        self.fold, self.place, self.models = weakref.proxy(fold), place, models
         # Increasing numbers of anchors, and which of them is meant by each value in the grid.
         self.counts, self.count_of = np.unique(counts, return_inverse=True)
         self._kept: dict[tuple[int, int, bool], Moments] = {}

@@ -6,6 +6,7 @@ estimator itself uses, so that scores are those of the estimator.
 """
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -236,7 +237,8 @@ class Weighting:
     """Weights (q, K) of neighbours that serve some of a fold's levels, and what follows of them."""
 
     def __init__(self, fold: Fold, levels: list[int], weights: Array, constant: float):
-        self.fold, self.weights, self.constant = fold, np.ascontiguousarray(weights), constant
+        self.fold = weakref.proxy(fold)  # which keeps this, as an AnchorSet
+        self.weights, self.constant = np.ascontiguousarray(weights), constant
         self.levels = np.array(levels)
         self.scales = 1.0 / np.cumsum(weights, axis=1).take(self.levels - 1, axis=1)
         self.alphas = np.asarray(fold.grid["alpha"], dtype=float)
