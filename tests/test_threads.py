@@ -5,9 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.dummy import DummyRegressor
+from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from locallinear import FALLRegressor, _structures
+from locallinear._comparison import judge
 from locallinear._threads import all_threads, one_blas_thread
 
 
@@ -25,6 +28,19 @@ def test_contexts_that_overlap_leave_the_number_of_threads_as_it_was():
         assert blas_threads() == {1}
         second.__exit__(None, None, None)
         assert blas_threads() == before
+
+
+def test_models_are_compared_with_one_thread_each():
+    class Watcher(DummyRegressor):
+        def predict(self, X):
+            used.append(blas_threads())
+            return super().predict(X)
+
+    used = []
+    X = np.arange(20.0)[:, None]
+    with threadpool_limits(limits=2, user_api="blas"):
+        judge({"watcher": Watcher()}, X, X[:, 0], KFold(2), classify=False)
+    assert used == [{1}, {1}]
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (3, 3), (None, all_threads())])
