@@ -131,7 +131,7 @@ class RegimeDisplay:
         rest = len(self.sizes) - n
         left = f"; {plural(rest, 'smaller one')} with {self.sizes[n:].sum():,} samples"
         title = f"{plural(len(self.sizes), 'regime')} of {plain(self.target_name)}"
-        title += "" if self.has_units else " (in ranks, −1.73 to 1.73)"
+        title += "" if self.has_units else " (equations in ranks, −1.73 to 1.73)"
         ax.set_title(title + (left if rest else ""), loc="left")
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
