@@ -80,7 +80,7 @@ class TableModel:
         table = self.read(data)
         inputs = self.encode(table)
         raw = self.estimator.explain(inputs)
-        values = self.estimator._space.regressors(inputs.to_numpy())
+        values = inputs.to_numpy() if raw.ranks is None else raw.ranks
         owners = self.encoding.owners
         numbers = [place for place, c in enumerate(self.encoding.columns) if not c.is_text]
         inputs_of_numbers = np.searchsorted(owners, numbers)

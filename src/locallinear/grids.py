@@ -19,7 +19,7 @@ PAPER: dict[str, list] = {
 
 # Few but telling values: chosen among about ten candidate grids by errors on three or four of the
 # paper's data sets, whose own figures it therefore flatters (benchmarks/RESULTS.md). The weakest
-# penalty and piecewise trees are for data with little noise, and were chosen on other sets.
+# penalty and piecewise trees are for data with little noise, and were chosen mainly on other sets.
 DEFAULT: dict[str, list] = {
     "n_anchors": [30, 100, 200],
     "n_anchor_neighbors": [20, 40, 80],
