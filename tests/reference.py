@@ -35,7 +35,11 @@ class Standard(Raw):
 
 
 class Quantile:
-    """Each value's mid-rank, made uniform with variance 1; continued linearly outside."""
+    """Each value's mid-rank, made uniform with variance 1.
+
+    Continued linearly outside: over the outermost quarter of the ranks, at most as steep as on
+    average.
+    """
 
     def __init__(self, X, weights):
         self.X, self.weights = X, weights
@@ -52,11 +56,14 @@ class Quantile:
         low, high = values[0], values[-1]
         if low == high:
             return heights[0]
-        slope = (heights[-1] - heights[0]) / (high - low)
+        quarter = (heights[-1] - heights[0]) / 4
+        average = 4 * quarter / (high - low)
         if x < low:
-            return heights[0] + slope * (x - low)
+            inner = np.interp(heights[0] + quarter, heights, values)
+            return heights[0] + min(average, quarter / (inner - low)) * (x - low)
         if x > high:
-            return heights[-1] + slope * (x - high)
+            inner = np.interp(heights[-1] - quarter, heights, values)
+            return heights[-1] + min(average, quarter / (high - inner)) * (x - high)
         return np.interp(x, values, heights)
 
     def _height(self, value, j):

@@ -5,6 +5,8 @@ into models on X where the map is affine; in quantile space no such model exists
 on Z. `contributions` are per original feature in every space.
 """
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,8 @@ Array = NDArray[np.float64]
 # A uniform variable on [-√3, √3] has variance 1, as a standardised one has: the same penalties
 # mean the same in both spaces.
 HALF_WIDTH = np.sqrt(3.0)
+# Outside the seen values the ranks go on as they do over this outermost share of them.
+TAIL = 0.25
 
 BLOCK = 8192
 
@@ -117,8 +121,10 @@ def quantile_space(X: Array, weights: Array | None) -> "QuantileSpace":
 class QuantileSpace:
     """Feature by feature a piecewise linear map from the seen values to their uniform ranks.
 
-    Outside the seen range it goes on with the average slope inside, so that a model that is
-    linear in Z extrapolates linearly in X. A feature with one seen value is constant everywhere.
+    Outside the seen range it goes on with the slope of the outermost ranks, so that a model that is
+    linear in Z extrapolates linearly in X, and in a long tail as slowly as the tail goes. Where
+    many samples share the last value, that slope says nothing: it is never above the average one.
+    A feature with one seen value is constant everywhere.
     """
 
     has_units = False
@@ -132,14 +138,16 @@ class QuantileSpace:
         """X in this space."""
         Z = np.empty_like(X)
         for j, (values, ranks) in enumerate(self._features()):
-            Z[:, j] = _interpolate(X[:, j], values, ranks)
+            Z[:, j] = _interpolate(X[:, j], values, ranks, self._slopes[j])
         return Z
 
     def inverse(self, Z: Array) -> Array:
         """Points of this space in the user's units."""
         X = np.empty_like(Z)
         for j, (values, ranks) in enumerate(self._features()):
-            X[:, j] = _interpolate(Z[:, j], ranks, values)
+            slopes = self._slopes[j]
+            back = np.divide(1.0, slopes, out=np.zeros(2), where=slopes > 0)
+            X[:, j] = _interpolate(Z[:, j], ranks, values, back)
         return X
 
     def models_to_units(self, models: Array) -> Array:
@@ -158,17 +166,27 @@ class QuantileSpace:
         """What defines the space, for a file."""
         return {"knots": self.knots, "heights": self.heights, "sizes": self.sizes}
 
+    @cached_property
+    def _slopes(self) -> Array:
+        """Of each feature's map below and above the seen values, (d, 2)."""
+        return np.array([_outer_slopes(values, ranks) for values, ranks in self._features()])
+
     def _features(self):
         edges = np.cumsum(self.sizes)[:-1]
         return zip(np.split(self.knots, edges), np.split(self.heights, edges), strict=True)
 
 
-def _interpolate(x: Array, knots: Array, heights: Array) -> Array:
-    """Piecewise linear through the knots, continued outside with the average slope."""
-    inside = np.interp(x, knots, heights)
-    width = knots[-1] - knots[0]
+def _outer_slopes(values: Array, ranks: Array) -> Array:
+    """Slopes with which ranks go on below and above the values; 0 where there is one value."""
+    width, height = values[-1] - values[0], ranks[-1] - ranks[0]
     if not width > 0:
-        return inside
-    slope = (heights[-1] - heights[0]) / width
+        return np.zeros(2)
+    inner = np.interp([ranks[0] + TAIL * height, ranks[-1] - TAIL * height], ranks, values)
+    tails = np.array([inner[0] - values[0], values[-1] - inner[1]])
+    return height / np.maximum(tails / TAIL, width)
+
+
+def _interpolate(x: Array, knots: Array, heights: Array, slopes: Array) -> Array:
+    """Piecewise linear through the knots, continued below and above with the slopes."""
     below, above = np.minimum(x - knots[0], 0.0), np.maximum(x - knots[-1], 0.0)
-    return inside + slope * (below + above)
+    return np.interp(x, knots, heights) + slopes[0] * below + slopes[1] * above
