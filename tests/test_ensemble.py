@@ -282,8 +282,29 @@ def test_a_file_holds_the_samples_once(make_samples, searched, path):
     assert loaded.best_params_ == searched.best_params_
     with zipfile.ZipFile(path) as archive:
         assert [name for name in archive.namelist() if name.endswith("-Z.npy")] == [
-            "state-shared-Z.npy"
+            "state-members-0-state-samples-Z.npy"
         ]
+
+
+def test_members_with_and_without_learned_weights_hold_the_samples_once_each(make_samples, path):
+    X, y, Q = make_samples
+    grid = {"neighborhood": ["forest", "learned"], "scaling": ["quantile"]}
+    model = FALLEnsembleRegressor(6, search=grid, random_state=0).fit(X, y)
+    kinds = {member.neighborhood for member in model.estimators_}
+    assert kinds == {"forest", "learned"}
+    model.partial_fit(Q, np.zeros(len(Q))).forget([0])
+    model.save(path)
+    loaded, copied = locallinear.load(path), pickle.loads(pickle.dumps(model))
+    for same in (model, loaded, copied):
+        assert len({id(member._space) for member in same.estimators_}) == 2
+        for kind in kinds:
+            held = [m._samples["Z"] for m in same.estimators_ if m.neighborhood == kind]
+            assert all(np.shares_memory(held[0], other) for other in held[1:])
+        assert_array_equal(same.predict(Q), model.predict(Q))
+    why = model.explain(Q)
+    assert_allclose(why.contributions, why.coef * why.ranks[:, :, None], rtol=1e-12)
+    assert_allclose(why.contributions[:, :, 0].sum(axis=1) + why.intercept[:, 0], why.prediction)
+    assert_allclose(why.prediction, model.predict(Q), rtol=1e-9)
 
 
 @pytest.mark.parametrize("cv", [GroupKFold(3), KFold(2, shuffle=True, random_state=1), 3])
@@ -314,11 +335,9 @@ def test_members_that_do_not_fit_each_other_are_refused(make_samples):
     X, y, _ = make_samples
     model, other = few(2).fit(X, y), few(2).fit(X[:, :2], y)
     state = model._get_state()
-    state["members"][1] = other._get_state()["members"][1]
-    state["members"][1]["state"]["samples"]["Z"] = other.estimators_[1]._samples["Z"]
-    state["members"][0]["state"]["samples"] |= state.pop("shared")
+    state["members"][1] = other._get_state()["members"][0]
     with pytest.raises(ValueError, match="its members do not fit each other"):
-        few(2)._set_state(state | {"shared": {}})
+        few(2)._set_state(state)
 
 
 def test_pickles_hold_the_samples_once(make_samples):

@@ -46,8 +46,8 @@ def test_error_halves_at_least_when_most_features_are_noise():
 def test_of_two_equal_features_the_pair_counts_as_one():
     X, y = needle(noise_features=2)
     twice = np.column_stack([X, X[:, 0]])
-    (alone,), _ = learn_metric(X, y[:, None], None, 1)
-    (pair,), _ = learn_metric(twice, y[:, None], None, 1)
+    alone, _ = learn_metric(X, y[:, None], None, 1)
+    pair, _ = learn_metric(twice, y[:, None], None, 1)
     of_pair = np.hypot(pair[0], pair[-1]) / np.linalg.norm(pair)
     assert of_pair == pytest.approx(alone[0] / np.linalg.norm(alone), rel=0.25)
 
@@ -109,6 +109,42 @@ def test_a_weight_of_two_is_the_sample_twice():
 
 
 # Equivalences ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.7])
+def test_models_are_those_of_features_multiplied_by_their_weights(scaling, l1_ratio):
+    X, y = needle(200, 3)
+    options = {"alpha": 3.0, "anchor_alpha": 0.1, "anchor_l1_ratio": l1_ratio, "n_anchors": 20}
+    model = learned(scaling=scaling, **options).fit(X, y)
+    inner = (X - X.mean(axis=0)) / X.std(axis=0)
+    if scaling == "quantile":
+        inner = np.sqrt(3) * ((2 * X.argsort(axis=0).argsort(axis=0) + 1) / len(X) - 1)
+    weights = model.feature_weights_ / np.sqrt(np.mean(model.feature_weights_**2))
+    Z = inner / inner.std(axis=0) * weights
+    plain = FALLRegressor(scaling=None, random_state=0, **options)
+    plain.set_params(anchor_selection=Z[:20]).fit(Z, y)
+    model.set_params(anchor_selection=X[:20]).fit(X, y)
+    assert_allclose(model.predict(X), plain.predict(Z), rtol=1e-9)
+    assert_array_equal(model.labels_, plain.labels_)
+    units = X.std(axis=0) if scaling == "standard" else inner.std(axis=0)
+    coef = plain.local_models()[:, :-1, 0] * weights / units
+    assert_allclose(model.local_models()[:, :-1, 0], coef, rtol=1e-6, atol=1e-9)
+
+
+def test_models_lean_on_the_features_that_matter():
+    X, y = needle()
+    why = learned(anchor_alpha=0.1).fit(X, y).explain(X[:100] + 0.01)
+    slopes = np.abs(why.coef[:, :, 0]).mean(axis=0)
+    assert slopes[:3].min() > 10 * slopes[3:].max()
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+def test_anchor_models_are_given_and_told_in_the_same_units(scaling):
+    X, y = needle(100, 3)
+    told = learned(scaling=scaling, n_anchors=5).fit(X, y)
+    again = learned(scaling=scaling, anchor_models=told.anchor_models_).fit(X, y)
+    assert_allclose(again.predict(X + 0.1), told.predict(X + 0.1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("scaling", [None, "standard", "quantile"])

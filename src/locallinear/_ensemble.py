@@ -35,6 +35,7 @@ from ._members import (
     splits_of,
 )
 from ._parameters import check_stored_parameters
+from ._scaling import same_space
 from ._validation import (
     check_features,
     check_queries,
@@ -48,7 +49,8 @@ Array = NDArray[np.float64]
 FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 
-# What all members have alike, for they have one scaling.
+# What members whose models live in one feature space have alike: those with learned weights do, and
+# all others.
 SHARED = ("Z", "weights")
 
 # What of an explanation is the mean of the members'.
@@ -192,7 +194,7 @@ class Ensemble(BaseEstimator):
         check_queries(self, X)  # in the name of the ensemble
         for member in self.estimators_:
             member.partial_fit(X, y, sample_weight)
-            _share_samples(member, self.estimators_[0])
+            _share_samples(member, self.estimators_)
         self._cv_folds = None  # they were of other samples
         return self
 
@@ -214,7 +216,7 @@ class Ensemble(BaseEstimator):
             member._check_removal(indices)
         for member in self.estimators_:
             member.forget(indices)
-            _share_samples(member, self.estimators_[0])
+            _share_samples(member, self.estimators_)
         self._cv_folds = None
         return self
 
@@ -273,16 +275,18 @@ class Ensemble(BaseEstimator):
         done = parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
         fitted = [next(done)]
         for member in done:  # as they come, lest all copies are there at once
-            _share_samples(member, fitted[0])
+            _share_samples(member, fitted)
             fitted.append(member)
         return fitted
 
     def _predict_members(self, X) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
         X = check_queries(self, X)
-        Z = self._space.transform(X)  # all members have one feature space
+        spaces = {id(member._space): member._space for member in self.estimators_}
+        located = {key: space.transform(X) for key, space in spaces.items()}
         parallel = Parallel(self.n_jobs, prefer="threads")
-        return np.array(parallel(delayed(member._predict_at)(Z) for member in self.estimators_))
+        calls = (delayed(m._predict_at)(located[id(m._space)]) for m in self.estimators_)
+        return np.array(parallel(calls))
 
     def _explain(self, X, shape) -> LocalExplanation:
         """The mean of the members' explanations; `shape` cuts predictions to what users get."""
@@ -311,49 +315,55 @@ class Ensemble(BaseEstimator):
     def __getstate__(self):
         for member in getattr(self, "estimators_", []):
             member._samples.trim()  # or each would hold a part of the same memory as its own
-            _share_samples(member, self.estimators_[0])
+            _share_samples(member, self.estimators_)
         return super().__getstate__()
 
     def __setstate__(self, state):
         super().__setstate__(state)
         for member in getattr(self, "estimators_", []):
-            _share_samples(member, self.estimators_[0])
+            _share_samples(member, self.estimators_)
 
     def _get_state(self) -> dict:
         """What a file has to hold: the members, and once what they share."""
         check_is_fitted(self)
-        members = [
-            {"parameters": m.get_params(), "state": m._get_state()} for m in self.estimators_
-        ]
-        held = members[0]["state"]["samples"]
-        shared = {name: held[name] for name in SHARED if name in held}
-        for member in members:
-            samples = member["state"]["samples"]
-            member["state"]["samples"] = {n: samples[n] for n in samples if n not in shared}
+        spaces = [member._space for member in self.estimators_]
+        members = []
+        for number, member in enumerate(self.estimators_):
+            state, like = member._get_state(), spaces.index(member._space)
+            if like < number:  # its space and samples are in the file already
+                del state["space"]
+                state["samples"] = {n: v for n, v in state["samples"].items() if n not in SHARED}
+            members.append({"parameters": member.get_params(), "state": state, "like": like})
         attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
-        return {"attributes": attributes, "shared": shared, "members": members}
+        return {"attributes": attributes, "members": members}
 
     def _set_state(self, state: dict) -> None:
         """Become the fitted ensemble that `_get_state` described."""
         for name in FITTED:
             if name in state["attributes"]:
                 setattr(self, name, state["attributes"][name])
-        members = []
+        members: list[FALL] = []
         for described in state["members"]:
             member = self._member_class(**described["parameters"])
             check_stored_parameters(member)
-            described["state"]["samples"] |= state["shared"]
-            member._set_state(described["state"])
+            its = described["state"]
+            if "space" not in its:
+                other = members[described["like"]]
+                its["space"] = other._space.arrays()
+                its["samples"] |= {n: other._samples[n] for n in SHARED if n in other._samples}
+            member._set_state(its)
             members.append(member)
         alike = {(m.scaling, m._samples["Z"].shape, "weights" in m._samples) for m in members}
         if len(alike) != 1:
             raise ValueError("its members do not fit each other")
         for member in members:
-            _share_samples(member, members[0])
+            _share_samples(member, members)
         self.estimators_ = members
 
 
-def _share_samples(member: FALL, first: FALL) -> None:
-    """Let a member hold what is the same for all of them in the memory of the first."""
-    if member._samples.share(first._samples, SHARED):
+def _share_samples(member: FALL, others: list[FALL]) -> None:
+    """Let a member hold what it has in common with the first like it in that one's memory."""
+    like = next((other for other in others if same_space(member._space, other._space)), member)
+    member._space = like._space
+    if member._samples.share(like._samples, SHARED):
         member._neighbors.update(member._located, member._samples.searchable)

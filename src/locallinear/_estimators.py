@@ -56,10 +56,10 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         which is the paper's algorithm.
     neighborhood : {"euclidean", "learned", "forest", "boosted", "piecewise"}, default="euclidean"
         How near is measured in that space: with all features alike, with each weighted by how
-        much the target moves with it, or by how many leaves two samples share in trees grown on
-        the target: in a forest of extremely randomised ones, in small boosted ones, or in ones
-        that split where a linear model no longer holds. Trees look at all samples for a query,
-        which suits up to some hundred thousand.
+        much the target moves with it (in the models' penalties as well), or by how many leaves two
+        samples share in trees grown on the target: in a forest of extremely randomised ones, in
+        small boosted ones, or in ones that split where a linear model no longer holds. Trees look
+        at all samples for a query, which suits up to some hundred thousand.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None

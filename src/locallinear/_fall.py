@@ -21,7 +21,7 @@ from ._nearness import fit_nearness, nearness_from_arrays
 from ._neighborhoods import Neighbors, neighbor_sets
 from ._parameters import FALL_PARAMETERS, check_after_fit
 from ._samples import Samples
-from ._scaling import fit_space, space_from_arrays
+from ._scaling import space_from_arrays
 from ._threads import one_blas_thread
 from .kernels import combine, local_models
 
@@ -209,12 +209,10 @@ class FALL(BaseEstimator):
         searchable = None if weights is None or weights.all() else weights > 0
         if graph is not None:
             graph = checks.check_graph(graph, len(X))
-        self._space = fit_space(self.scaling, X, weights)
         self._constant = float(self.fit_intercept)  # the constant feature of every input
-        Z = self._space.transform(X)
+        Z = self._fit_nearness(X, Y, weights)
         if Z is X:
             Z = X.copy()  # what is written into X after the fit must not reach the model
-        self._fit_nearness(Z, Y, weights)
         columns = {"Z": Z, "residuals": np.empty_like(Y)}
         columns["labels"] = np.empty(len(X), dtype=np.int32)
         if weights is not None:
@@ -236,21 +234,23 @@ class FALL(BaseEstimator):
             del self._samples  # half a model is none
             raise
 
-    def _fit_nearness(self, Z: Array, Y: Array, weights: Array | None) -> None:
-        """How near is measured."""
+    def _fit_nearness(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        """How near is measured, and the feature space of the models; returns X in it."""
         self.__dict__.pop("feature_weights_", None)
-        self._nearness = fit_nearness(
+        self._space, Z, self._nearness = fit_nearness(
             self.neighborhood,
-            Z,
+            self.scaling,
+            X,
             Y,
             weights,
-            features=checks.check_features(self.neighborhood_features, Z.shape[1]),
+            features=checks.check_features(self.neighborhood_features, X.shape[1]),
             rounds=self.metric_iterations,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
         if self._nearness.importance is not None:
             self.feature_weights_ = self._nearness.importance
+        return Z
 
     @property
     def _located(self) -> Array:

@@ -18,7 +18,6 @@ from ._anchor_sets import AnchorSet
 from ._anchors import select_points
 from ._chunks import BLOCK_BYTES, LANES, row_chunks, whole_lanes
 from ._nearness import fit_nearness
-from ._scaling import fit_space
 from ._validation import (
     check_anchor_models,
     check_anchor_points,
@@ -78,12 +77,10 @@ class Fold:
     def __init__(self, X, Y, weights, queries, space, grid: dict[str, list], seed: int, n_jobs):
         searchable = None if weights is None or weights.all() else weights > 0
         scaling, neighborhood, rounds, features = space
-        self.space = fit_space(scaling, X, weights)
-        self.Z, self.Y, self.weights = self.space.transform(X), Y, weights
-        self.queries = self.space.transform(queries)
-        self.nearness = fit_nearness(
+        self.space, self.Z, self.nearness = fit_nearness(
             neighborhood,
-            self.Z,
+            scaling,
+            X,
             Y,
             weights,
             features=check_features(features, X.shape[1]),
@@ -91,6 +88,8 @@ class Fold:
             random_state=seed,
             n_jobs=n_jobs,
         )
+        self.Y, self.weights = Y, weights
+        self.queries = self.space.transform(queries)
         self.points = self.nearness.points(self.Z)
         self.neighbors = self.nearness.index(self.points, searchable, n_jobs)
         self.n_searchable = len(X) if searchable is None else int(np.count_nonzero(searchable))

@@ -81,8 +81,8 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
 
 def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
     """How likely each feature is drawn: half alike for all, half as much as it decides."""
-    history, _ = learn_metric(Z, Y, weights, ROUNDS, None)
-    return 0.5 / Z.shape[1] + 0.5 * history[-1] / history[-1].sum()
+    found, _ = learn_metric(Z, Y, weights, ROUNDS, None)
+    return 0.5 / Z.shape[1] + 0.5 * found / found.sum()
 
 
 def draw_features(chances: Array, allowed: Rows | None, max_features: float, rng) -> Rows | None:

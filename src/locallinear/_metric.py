@@ -1,4 +1,4 @@
-"""A learned metric: features count in distances as much as the target moves with them.
+"""Learned weights: features count as much as the target moves with them.
 
 Between near samples i and j the squared difference of the targets is explained by the squared
 differences of the features,
@@ -32,8 +32,8 @@ SMALLEST = 0.02
 
 def learn_metric(
     Z: Array, Y: Array, weights: Array | None, rounds: int, n_jobs: int | None = None
-) -> tuple[list[Array], Array]:
-    """Weights (d,) of the features after each round, and the features' standard deviations.
+) -> tuple[Array, Array]:
+    """Weights (d,) of the features, and the features' standard deviations.
 
     A weight is for a feature in standard deviations. So they do not depend on the units or
     origins of Z and Y, nor on the order of samples that are not equally far from one another.
@@ -47,15 +47,13 @@ def learn_metric(
     Y, _ = standardised(Y, v)
     n_near = min(N_NEAR, int(np.count_nonzero(v)))
     importance = np.ones(X.shape[1])
-    history = []
     for _ in range(rounds):
         points = X * importance
         near = Neighbors(points, searchable, n_jobs).query(points[centres], n_near)[1]
         shares = mass[:, None] * cut_at(v[near], N_NEAR)
         found = _pair_weights(X, Y, centres, near, shares)
         importance = _unit(np.sqrt(importance * found))
-        history.append(importance)
-    return history, scale
+    return importance, scale
 
 
 def _pair_weights(X: Array, Y: Array, centres, near, shares: Array) -> Array:

@@ -1,8 +1,8 @@
 """How near is measured: what "euclidean", "learned" and the trees' neighbourhoods are.
 
 A nearness says where inputs are for the search (`points`), makes the structure that searches them
-(`index`), and how much each feature decides (`importance`). It is fitted once; samples that come
-later do not change it.
+(`index`), and how much each feature decides (`importance`). It is fitted once, with the feature
+space that the models live in; samples that come later change neither.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ._forest import Forest, LeafNeighbors
 from ._metric import learn_metric
 from ._neighborhoods import Neighbors
+from ._scaling import Space, WeightedSpace, fit_space
 from ._trees import GROWERS
 
 Array = NDArray[np.float64]
@@ -66,7 +67,8 @@ Index = Neighbors | LeafNeighbors
 
 def fit_nearness(
     neighborhood: str,
-    Z: Array,
+    scaling: str | None,
+    X: Array,
     Y: Array,
     weights: Array | None,
     *,
@@ -74,20 +76,29 @@ def fit_nearness(
     rounds: int,
     random_state,
     n_jobs: int | None,
-) -> Nearness:
-    """The nearness of that name for samples Z (n, d) with targets Y (n, m)."""
-    d = Z.shape[1]
-    used = np.arange(d) if features is None else features
+) -> tuple[Space, Array, Nearness]:
+    """The feature space for samples X (n, d) with targets Y (n, m), X in it, and the nearness.
+
+    `features` are those that decide who is near, None for all.
+    """
+    d = X.shape[1]
+    space = fit_space(scaling, X, weights)
+    Z = space.transform(X)
     if neighborhood in GROWERS:
-        return GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
+        used = np.arange(d) if features is None else features
+        return space, Z, GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
     if neighborhood == "euclidean":
         part = None if features is None else np.bincount(features, minlength=d) / len(features)
-        return Distance(features, importance=part)
-    inputs = Z if features is None else Z[:, features]
-    history, scale = learn_metric(inputs, Y, weights, rounds, n_jobs)
+        return space, Z, Distance(features, importance=part)
+    found, scale = learn_metric(Z, Y, weights, rounds, n_jobs)
+    space = WeightedSpace(space, found / scale)
+    Z = Z * space.multipliers
+    if features is None:
+        return space, Z, Distance(importance=found / found.sum())
+    found, scale = learn_metric(Z[:, features], Y, weights, rounds, n_jobs)
     importance = np.zeros(d)
-    importance[used] = history[-1] / history[-1].sum()
-    return Distance(features, history[-1] / scale, importance)
+    importance[features] = found / found.sum()
+    return space, Z, Distance(features, found / scale, importance)
 
 
 def nearness_from_arrays(d: int, **arrays: NDArray) -> Nearness:

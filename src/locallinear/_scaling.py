@@ -21,9 +21,7 @@ TAIL = 0.25
 BLOCK = 8192
 
 
-def fit_space(
-    scaling: str | None, X: Array, weights: Array | None
-) -> "AffineSpace | QuantileSpace":
+def fit_space(scaling: str | None, X: Array, weights: Array | None) -> "Space":
     """The feature space that the word names, learned from the rows of X that have weight."""
     if scaling is None:
         return AffineSpace(np.zeros(X.shape[1]), np.ones(X.shape[1]))
@@ -34,9 +32,21 @@ def fit_space(
     return quantile_space(X, weights)
 
 
-def space_from_arrays(**arrays: NDArray) -> "AffineSpace | QuantileSpace":
+def space_from_arrays(**arrays: NDArray) -> "Space":
     """The space whose `arrays` these are."""
+    if "multipliers" in arrays:
+        multipliers = arrays.pop("multipliers")
+        return WeightedSpace(space_from_arrays(**arrays), multipliers)
     return AffineSpace(**arrays) if "shift" in arrays else QuantileSpace(**arrays)
+
+
+def same_space(one: "Space", other: "Space") -> bool:
+    """Whether two spaces are equal to the last digit."""
+    here, there = one.arrays(), other.arrays()
+    return one is other or (
+        here.keys() == there.keys()
+        and all(np.array_equal(here[name], there[name]) for name in here)
+    )
 
 
 def standard_space(X: Array, weights: Array | None) -> "AffineSpace":
@@ -174,6 +184,50 @@ class QuantileSpace:
     def _features(self):
         edges = np.cumsum(self.sizes)[:-1]
         return zip(np.split(self.knots, edges), np.split(self.heights, edges), strict=True)
+
+
+class WeightedSpace:
+    """Another space with each feature multiplied by a positive number.
+
+    A penalty then weighs the heavier on a feature, the smaller its number is. Users see models and
+    regressors of the other space.
+    """
+
+    def __init__(self, base: "Space", multipliers: Array):
+        self.base = base
+        self.multipliers = multipliers
+        self.has_units: bool = base.has_units
+
+    def transform(self, X: Array) -> Array:
+        """X in this space."""
+        return self.base.transform(X) * self.multipliers
+
+    def inverse(self, Z: Array) -> Array:
+        """Points of this space in the user's units."""
+        return self.base.inverse(Z / self.multipliers)
+
+    def models_to_units(self, models: Array) -> Array:
+        """Models on Z as the other space gives them to users."""
+        return self.base.models_to_units(models * self._with_intercept)
+
+    def models_from_units(self, models: Array) -> Array:
+        """The way back."""
+        return self.base.models_from_units(models) / self._with_intercept
+
+    def regressors(self, X: Array) -> Array:
+        """What the coefficients that a user sees multiply."""
+        return self.base.regressors(X)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """What defines the space, for a file."""
+        return {**self.base.arrays(), "multipliers": self.multipliers}
+
+    @property
+    def _with_intercept(self) -> Array:
+        return np.append(self.multipliers, 1.0)[:, None]
+
+
+Space = AffineSpace | QuantileSpace | WeightedSpace
 
 
 def _outer_slopes(values: Array, ranks: Array) -> Array:

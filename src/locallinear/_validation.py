@@ -319,6 +319,7 @@ def check_stored_shapes(
         and all(vector.shape == (n,) for vector in vectors)
         and all(columns[name].dtype == STORED.get(name) for name in columns)
         and bool(np.isin(columns["labels"], np.arange(k)).all())
+        and space.get("multipliers", features).shape == (d,)
     )
     if not fits:
         raise ValueError("its arrays do not fit each other")
