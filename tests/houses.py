@@ -35,5 +35,5 @@ def fitted(targets=("price",), **options):
     ignore = tuple({"price", "rent", "kind"} - set(targets))
     encoding, table, _ = fit_encoding(as_table(houses()), targets, ignore=ignore)
     kind = FALLClassifier if encoding.classify else FALLRegressor
-    estimator = kind(10, random_state=0, **options)
+    estimator = kind(**{"n_anchors": 10, "random_state": 0, **options})
     return TableModel(encoding, estimator.fit(encoding.inputs(table), encoding.outputs(table)))

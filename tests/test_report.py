@@ -32,12 +32,14 @@ def assert_rows_add_up(rows, expected):
 
 
 @pytest.mark.parametrize("scaling", ["standard", "quantile", None])
-@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize(
+    ("m", "neighborhood"), [(1, "euclidean"), (3, "euclidean"), (1, "learned")]
+)
 def test_contributions_and_intercept_are_the_prediction_in_the_file(
-    make_problem, tmp_path, scaling, m
+    make_problem, tmp_path, scaling, m, neighborhood
 ):
     X, y, Q = make_problem(m=m)
-    model = FALLRegressor(n_anchors=6, scaling=scaling, random_state=0).fit(X, y)
+    model = FALLRegressor(6, scaling=scaling, neighborhood=neighborhood, random_state=0).fit(X, y)
     path = tmp_path / "report.html"
     write_report(path, report_data(model, X, y, Xq=Q))
     rows = data_in(path)["rows"]
@@ -48,6 +50,18 @@ def test_contributions_and_intercept_are_the_prediction_in_the_file(
     if scaling != "quantile":
         by_anchor = np.einsum("qd,qdm->qm", Q, why.anchor_part[:, :-1]) + why.anchor_part[:, -1]
         np.testing.assert_allclose(anchor, by_anchor, atol=1e-7)
+
+
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
+def test_sliders_run_over_ranks_and_tell_the_values_that_have_them(make_problem, neighborhood):
+    X, y, _ = make_problem()
+    model = FALLRegressor(6, scaling="quantile", neighborhood=neighborhood, random_state=0)
+    model.fit(X, y)
+    knots = report_data(model, X, y)["space"]["knots"]
+    for values, ranks, column in zip(knots["units"], knots["scaled"], X.T, strict=True):
+        np.testing.assert_allclose([values[0], values[-1]], [column.min(), column.max()], rtol=1e-6)
+        expected = np.sqrt(3) * (2 * np.arange(len(X)) + 1 - len(X)) / len(X)
+        np.testing.assert_allclose(np.interp(values, np.sort(column), expected), ranks, atol=1e-4)
 
 
 def test_classes_add_up_and_have_the_probabilities_of_predict_proba(make_problem, tmp_path):

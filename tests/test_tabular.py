@@ -1,5 +1,7 @@
 """Models of raw tables: they add up by column, and come back from files."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from archives import forge, members
 from houses import fitted, houses
 from locallinear import FALLRegressor, TableModel, load
 from locallinear._encoding import MAX_CATEGORIES, fit_encoding
+from locallinear._summary import regime_lines
 from locallinear._tables import TableError, as_table
 from locallinear.io import ModelFileError
 
@@ -99,6 +102,18 @@ def test_what_means_no_value_does_so_in_frames_too():
     model = TableModel(encoding, FALLRegressor(5).fit(X, encoding.outputs(table)))
     assert_array_equal(model.encode(frame), X)
     assert_array_equal(model.encode(houses()), X)
+
+
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
+def test_what_a_column_changes_is_its_coefficient_times_the_difference_of_ranks(neighborhood):
+    model = fitted(scaling="quantile", neighborhood=neighborhood, n_anchors=1)
+    said = " ".join(line.strip() for line in regime_lines(model))
+    pattern = r"([+−][\d.]+) as size \(m²\) goes from ([\d.]+) to ([\d.]+)"
+    change, *ends = (float(x.replace("−", "-")) for x in re.search(pattern, said).groups())
+    frame = houses().iloc[[0, 0]].assign(**{"size (m²)": ends})
+    ranks = model.explain(frame).ranks[:, 0]
+    slope = model.estimator.anchor_models_[0, 0, 0]
+    assert_allclose(change, slope * (ranks[1] - ranks[0]), rtol=0.02)
 
 
 def test_a_text_that_fitting_did_not_see_adds_nothing_and_is_noted():

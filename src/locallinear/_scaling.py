@@ -1,8 +1,8 @@
 """Feature spaces: where distances are measured and models live, and the way back to the units.
 
 A space maps X (n, d) to Z (n, d). Models (.., d + 1, m; intercept last) fitted in Z are turned
-into models on X where the map is affine; in quantile space no such model exists, and they stay
-on Z. `contributions` are per original feature in every space.
+into models on what users see of it (`regressors`): X where the map is affine, and the ranks in
+quantile space, where no models on X exist. `contributions` are per original feature in every space.
 """
 
 from functools import cached_property
@@ -108,6 +108,10 @@ class AffineSpace:
         """What the coefficients that a user sees multiply."""
         return X
 
+    def from_regressors(self, regressors: Array) -> Array:
+        """The inputs that have these regressors."""
+        return regressors
+
     def arrays(self) -> dict[str, NDArray]:
         """What defines the space, for a file."""
         return {"shift": self.shift, "scale": self.scale}
@@ -172,6 +176,10 @@ class QuantileSpace:
         """What the coefficients that a user sees multiply."""
         return self.transform(X)
 
+    def from_regressors(self, regressors: Array) -> Array:
+        """The inputs that have these regressors."""
+        return self.inverse(regressors)
+
     def arrays(self) -> dict[str, NDArray]:
         """What defines the space, for a file."""
         return {"knots": self.knots, "heights": self.heights, "sizes": self.sizes}
@@ -217,6 +225,10 @@ class WeightedSpace:
     def regressors(self, X: Array) -> Array:
         """What the coefficients that a user sees multiply."""
         return self.base.regressors(X)
+
+    def from_regressors(self, regressors: Array) -> Array:
+        """The inputs that have these regressors."""
+        return self.base.from_regressors(regressors)
 
     def arrays(self) -> dict[str, NDArray]:
         """What defines the space, for a file."""

@@ -177,7 +177,7 @@ def _changes(subject: Subject, regimes: Regimes, r: int, model: Array, target: s
     Of a column of text, from the value that adds least to the one that adds most.
     """
     low, high = regimes.low[r], regimes.high[r]
-    ends = subject.fall._space.transform(np.array([low, high]))
+    ends = subject.fall._space.regressors(np.array([low, high]))
     changes: list[tuple[float, str]] = []
     for place, name in enumerate(subject.names):
         j, choices = subject.part(place).start, subject.choices(place)

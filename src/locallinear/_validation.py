@@ -311,6 +311,7 @@ def check_stored_shapes(
     (n, d), (k, rows, m) = columns["Z"].shape, attributes["_models"].shape
     vectors = [columns[name] for name in ("labels", "weights", "searchable") if name in columns]
     features = space["sizes"] if "sizes" in space else space["shift"]
+    multipliers = space.get("multipliers", np.ones(d))
     fits = (
         (rows, attributes["n_features_in_"], len(features)) == (d + 1, d, d)
         and columns["residuals"].shape == (n, m)
@@ -319,7 +320,8 @@ def check_stored_shapes(
         and all(vector.shape == (n,) for vector in vectors)
         and all(columns[name].dtype == STORED.get(name) for name in columns)
         and bool(np.isin(columns["labels"], np.arange(k)).all())
-        and space.get("multipliers", features).shape == (d,)
+        and multipliers.shape == (d,)
+        and bool((multipliers > 0).all())
     )
     if not fits:
         raise ValueError("its arrays do not fit each other")

@@ -24,7 +24,7 @@ from ._files import whole_file
 from ._parameters import check_stored_parameters
 
 FORMAT = "locallinear model"
-VERSION = 2
+VERSION = 1
 DIGEST_SIZE = 64
 
 # Splitters that a file can name, for what they are given is what they keep.

@@ -147,7 +147,7 @@ def space_section(subject: Subject) -> dict[str, Any]:
     knots = None
     if not space.has_units:
         at = np.linspace(low, high, MOST_KNOTS)
-        units = _by_place(subject, _rounded(space.inverse(at).T))
+        units = _by_place(subject, _rounded(space.from_regressors(at).T))
         knots = {"scaled": _by_place(subject, _rounded(at.T)), "units": units}
     center: list = _by_place(subject, _rounded(subject.center))
     for place, column in enumerate(subject.columns):

@@ -185,7 +185,7 @@ class Subject:
         out = np.empty((len(inputs), len(self.columns)))
         for place, column in enumerate(self.columns):
             part = self.part(place)
-            here = inputs[:, part]
+            here = inputs[:, part] > 0.5  # 1 or 0, up to the rounding of the way back from a space
             chosen = np.where(here.any(axis=1), here.argmax(axis=1), here.shape[1])
             out[:, place] = chosen if column.is_text else regressors[:, part.start]
         return out
