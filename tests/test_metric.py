@@ -72,6 +72,16 @@ def test_constant_features_do_no_harm():
     assert np.isfinite(learned().fit(X, y).predict(X)).all()
 
 
+@pytest.mark.parametrize("scaling", [None, "standard"])
+def test_features_that_are_constant_up_to_rounding_do_no_harm(scaling):
+    X, y = needle(200, 1)
+    X[:, 3] = np.where(X[:, 3] < 0, 0.1 + 0.2, 0.3)
+    queries = X[:9] + 0.01
+    model = learned(scaling=scaling).fit(X, y)
+    moved = np.column_stack([queries[:, :3], queries[:, 3] + 1e-7])
+    assert_allclose(model.predict(moved), model.predict(queries), atol=1e-3)
+
+
 # Invariances -----------------------------------------------------------------------------------
 
 

@@ -84,7 +84,7 @@ class Ensemble(BaseEstimator):
     _member_class: type[FALL]
     _search_class: type
 
-    # All members have the same samples and the same feature space; regimes are the first one's.
+    # All members have the same samples and the same scaling; regimes are the first one's.
     n_samples_fit_ = _of_first("n_samples_fit_")
     labels_ = _of_first("labels_")
     anchor_models_ = _of_first("anchor_models_")

@@ -51,7 +51,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     Attributes
     ----------
     estimators_ : list of FALLRegressor
-        The members. They share one copy of the samples.
+        The members. They share one copy of the samples; with learned weights, another.
     best_params_ : dict
         The best single configuration of the search; {} without one.
     kinds_ : list of dict

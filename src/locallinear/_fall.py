@@ -17,7 +17,7 @@ from . import _validation as checks
 from ._anchors import fit_anchor_models, rows_of_points, select_points
 from ._chunks import row_chunks
 from ._explanation import LocalExplanation
-from ._nearness import fit_nearness, nearness_from_arrays
+from ._nearness import fit_geometry, nearness_from_arrays
 from ._neighborhoods import Neighbors, neighbor_sets
 from ._parameters import FALL_PARAMETERS, check_after_fit
 from ._samples import Samples
@@ -37,7 +37,8 @@ FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 class FALL(BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
 
-    Z (n, d) are the inputs in the feature space of `scaling`, Y (n, m) numeric targets.
+    Z (n, d) are the inputs in the feature space of `scaling` (with learned weights in it where
+    the neighbourhood has them), Y (n, m) numeric targets.
     """
 
     _parameter_constraints: dict = FALL_PARAMETERS
@@ -210,7 +211,7 @@ class FALL(BaseEstimator):
         if graph is not None:
             graph = checks.check_graph(graph, len(X))
         self._constant = float(self.fit_intercept)  # the constant feature of every input
-        Z = self._fit_nearness(X, Y, weights)
+        Z = self._fit_geometry(X, Y, weights)
         if Z is X:
             Z = X.copy()  # what is written into X after the fit must not reach the model
         columns = {"Z": Z, "residuals": np.empty_like(Y)}
@@ -234,10 +235,10 @@ class FALL(BaseEstimator):
             del self._samples  # half a model is none
             raise
 
-    def _fit_nearness(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """How near is measured, and the feature space of the models; returns X in it."""
+    def _fit_geometry(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        """The feature space of the models, and who is near in it; returns X in it."""
         self.__dict__.pop("feature_weights_", None)
-        self._space, Z, self._nearness = fit_nearness(
+        self._space, Z, self._nearness = fit_geometry(
             self.neighborhood,
             self.scaling,
             X,

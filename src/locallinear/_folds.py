@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from ._anchor_sets import AnchorSet
 from ._anchors import select_points
 from ._chunks import BLOCK_BYTES, LANES, row_chunks, whole_lanes
-from ._nearness import fit_nearness
+from ._nearness import fit_geometry
 from ._validation import (
     check_anchor_models,
     check_anchor_points,
@@ -77,7 +77,7 @@ class Fold:
     def __init__(self, X, Y, weights, queries, space, grid: dict[str, list], seed: int, n_jobs):
         searchable = None if weights is None or weights.all() else weights > 0
         scaling, neighborhood, rounds, features = space
-        self.space, self.Z, self.nearness = fit_nearness(
+        self.space, self.Z, self.nearness = fit_geometry(
             neighborhood,
             scaling,
             X,

@@ -98,13 +98,14 @@ def _unit(weights: Array) -> Array:
 
 
 def standardised(X: Array, weights: Array) -> tuple[Array, Array]:
-    """X with mean 0 and variance 1, and the standard deviations; constant columns become 0.
+    """X with mean 0 and variance 1, and the standard deviations; constant columns stay near 0.
 
     Rows without weight count as if they were not there, whatever they hold.
     """
     counts = weights > 0
-    X = np.where(counts[:, None], X - X[np.argmax(counts)], 0.0)
+    origin = X[np.argmax(counts)]
+    X = np.where(counts[:, None], X - origin, 0.0)
     X -= np.average(X, axis=0, weights=weights)
     scale = np.sqrt(np.average(X**2, axis=0, weights=weights))
-    scale[scale == 0] = 1.0
+    scale[scale <= 10 * np.finfo(float).eps * np.abs(origin)] = 1.0
     return X / scale, scale

@@ -65,7 +65,7 @@ Nearness = Distance | Forest
 Index = Neighbors | LeafNeighbors
 
 
-def fit_nearness(
+def fit_geometry(
     neighborhood: str,
     scaling: str | None,
     X: Array,
@@ -77,7 +77,7 @@ def fit_nearness(
     random_state,
     n_jobs: int | None,
 ) -> tuple[Space, Array, Nearness]:
-    """The feature space for samples X (n, d) with targets Y (n, m), X in it, and the nearness.
+    """The feature space for samples X (n, d) with targets Y (n, m), X in it, and who is near there.
 
     `features` are those that decide who is near, None for all.
     """
@@ -90,15 +90,22 @@ def fit_nearness(
     if neighborhood == "euclidean":
         part = None if features is None else np.bincount(features, minlength=d) / len(features)
         return space, Z, Distance(features, importance=part)
-    found, scale = learn_metric(Z, Y, weights, rounds, n_jobs)
-    space = WeightedSpace(space, found / scale)
-    Z = Z * space.multipliers
+
+    def learn(inputs: Array) -> tuple[Array, Array]:
+        """Weights in standard deviations, and what to multiply the inputs by for them."""
+        found, scale = learn_metric(inputs, Y, weights, rounds, n_jobs)
+        # Standardised features have deviations of one; of constant ones, rounding is left.
+        return found, found if scaling == "standard" else found / scale
+
+    found, multipliers = learn(Z)
+    weighted = WeightedSpace(space, multipliers)
     if features is None:
-        return space, Z, Distance(importance=found / found.sum())
-    found, scale = learn_metric(Z[:, features], Y, weights, rounds, n_jobs)
+        return weighted, Z * multipliers, Distance(importance=found / found.sum())
+    part, of_part = learn(Z[:, features])
     importance = np.zeros(d)
-    importance[features] = found / found.sum()
-    return space, Z, Distance(features, found / scale, importance)
+    importance[features] = part / part.sum()
+    nearness = Distance(features, of_part / multipliers[features], importance)
+    return weighted, Z * multipliers, nearness
 
 
 def nearness_from_arrays(d: int, **arrays: NDArray) -> Nearness:
