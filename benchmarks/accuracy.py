@@ -2,14 +2,14 @@
 
 Splits are those of the paper: `train_test_split(test_size=0.1, random_state=seed)`, seeds from 0.
 Every choice is made by cross-validation on the training part. A run is a row of
-benchmarks/accuracy.csv as soon as it is done, so that the command goes on where it was stopped;
-it goes split by split, so that a stopped one has the same splits for all models. FALL in the
-paper's space and KNN are those of `locallinear reproduce table1` (results/runs.csv). A model may
-use all cores of the process; runs had one or two and some were paused, so the times give the order
-of magnitude. EBM has one split of Parkinsons, which took 11 minutes of two cores, and one of
-Superconductivity, which takes some 40. Optuna's minute begins with the 500 trees and is a few
-tries long on Superconductivity; in the first 20 to 25 splits of Concrete and both toxicities (rows
-of commits before 11ff5d4) it began at random, and gained nearly as much.
+benchmarks/accuracy.csv as soon as it is done, so that the command goes on where it was stopped; it
+goes split by split, so that a stopped one has the same splits for all models. FALL in the paper's
+space and KNN are those of `locallinear reproduce table1` (results/runs.csv). A model may use all
+cores of the process; runs had one or two and some were paused, so the times give the order of
+magnitude. EBM has one split of Parkinsons, which took 11 minutes of two cores, and one of
+Superconductivity, which took an hour beside other work. Optuna's minute begins with the 500 trees
+and is a few tries long on Superconductivity; in the first 20 to 25 splits of Concrete and both
+toxicities (rows of commits before 11ff5d4) it began at random, and gained nearly as much.
 
 These sets flatter our defaults: the default grid is the best of about ten, the learned metric of
 about twenty and the trees on the target of about thirty variants, by errors on three to five of
