@@ -49,8 +49,8 @@ Array = NDArray[np.float64]
 FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 
-# What members whose models live in one feature space have alike: those with learned weights do, and
-# all others.
+# What members in one feature space have alike. Those with learned weights are in one, all others in
+# another.
 SHARED = ("Z", "weights")
 
 # What of an explanation is the mean of the members'.

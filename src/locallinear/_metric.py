@@ -17,6 +17,7 @@ from scipy.optimize import nnls
 
 from ._anchors import distinct_rows
 from ._neighborhoods import Neighbors
+from ._scaling import ROUNDING
 from .kernels.combine import cut_at
 
 Array = NDArray[np.float64]
@@ -107,5 +108,5 @@ def standardised(X: Array, weights: Array) -> tuple[Array, Array]:
     X = np.where(counts[:, None], X - origin, 0.0)
     X -= np.average(X, axis=0, weights=weights)
     scale = np.sqrt(np.average(X**2, axis=0, weights=weights))
-    scale[scale <= 10 * np.finfo(float).eps * np.abs(origin)] = 1.0
+    scale[scale <= ROUNDING * np.abs(origin)] = 1.0
     return X / scale, scale

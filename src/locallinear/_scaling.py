@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 # A uniform variable on [-√3, √3] has variance 1, as a standardised one has: the same penalties
 # mean the same in both spaces.
 HALF_WIDTH = np.sqrt(3.0)
+# A deviation that is this part of the values, or less, is their rounding.
+ROUNDING = 10 * np.finfo(float).eps
 # Outside the seen values the ranks go on as they do over this outermost share of them.
 TAIL = 0.25
 
@@ -42,11 +44,10 @@ def space_from_arrays(**arrays: NDArray) -> "Space":
 
 def same_space(one: "Space", other: "Space") -> bool:
     """Whether two spaces are equal to the last digit."""
+    if one is other:
+        return True
     here, there = one.arrays(), other.arrays()
-    return one is other or (
-        here.keys() == there.keys()
-        and all(np.array_equal(here[name], there[name]) for name in here)
-    )
+    return here.keys() == there.keys() and all(np.array_equal(here[k], there[k]) for k in here)
 
 
 def standard_space(X: Array, weights: Array | None) -> "AffineSpace":
@@ -55,8 +56,7 @@ def standard_space(X: Array, weights: Array | None) -> "AffineSpace":
     # Relative to the first row, so that a large common offset costs no precision.
     mean = X[0] + _weighted_mean(lambda x: x - X[0], X, weights)
     scale = np.sqrt(_weighted_mean(lambda x: (x - mean) ** 2, X, weights))
-    constant = scale <= 10 * np.finfo(float).eps * np.abs(mean)
-    return AffineSpace(mean, np.where(constant | (scale == 0), 1.0, scale))
+    return AffineSpace(mean, np.where(scale <= ROUNDING * np.abs(mean), 1.0, scale))
 
 
 def _weighted_mean(term, X: Array, weights: Array) -> Array:
