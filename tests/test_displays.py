@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pandas
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
@@ -285,6 +286,17 @@ def test_an_equation_has_no_terms_that_only_rounding_made():
     assert equation_of(4e-16, 0.0, -2e-16) == "y = 3"
 
 
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+def test_samples_come_back_from_the_feature_space_with_their_zeros(scaling, neighborhood):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((200, 4)) < 0.5, 0.0, rng.gamma(2, 100, (200, 4)))
+    model = FALLRegressor(scaling=scaling, neighborhood=neighborhood).fit(X, X[:, 0] + X[:, 1])
+    inputs, _ = subject_of(model).samples
+    assert_array_equal(inputs == 0, X == 0)
+    assert_allclose(inputs, X, rtol=1e-12)
+
+
 def test_an_equation_keeps_the_term_of_a_column_that_is_constant_in_the_samples():
     X = np.array([[0.0, 7.0], [1.0, 7.0]])
     model = FALLRegressor(n_neighbors=1).fit(X, [0.0, 1.0])
@@ -297,6 +309,16 @@ def test_an_equation_counts_the_terms_that_it_leaves_out():
     # One term takes no more room than the words that would replace it.
     assert equation_of(3.0, 2.0, 0.0, limit=1) == "y = 3 + 3 · a + 2 · b"
     assert plural(1, "smaller term") == "1 smaller term"
+
+
+def test_an_equation_with_terms_left_out_is_exact_where_these_are_average():
+    X = np.array([[0.0, 1970.0, 2.0], [10.0, 1972.0, 4.0]])
+    model = FALLRegressor(n_neighbors=1).fit(X, [0.0, 1.0])
+    line = np.array([2.0, -0.2, 0.1, 428.0])
+    said = equation(subject_of(model), line, "y", limit=1)
+    assert said == "y = 34.1 + 2 · x0 + 2 smaller terms"  # 428 − 0.2 · 1971 + 0.1 · 3
+    # Where none is left out it is the model itself.
+    assert equation(subject_of(model), line, "y").startswith("y = 428 + 2 · x0 − 0.2 · x1")
 
 
 @pytest.mark.parametrize(

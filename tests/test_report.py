@@ -122,15 +122,20 @@ def test_scores_are_those_of_cross_validation(make_problem):
 
 
 def test_regimes_are_the_labels_and_equations_those_of_their_anchors(make_problem):
-    X, y, _ = make_problem()
+    X, y, _ = make_problem(d=7)
     model = FALLRegressor(n_anchors=6, random_state=0).fit(X, y)
     regimes = report_data(model, X, y)["regimes"]
     assert sum(regime["size"] for regime in regimes) == len(X)
     for regime in regimes:
         anchor = model.anchor_models_[regime["label"], :, 0]
-        assert regime["equations"][0]["intercept"] == pytest.approx(anchor[-1])
-        for term in regime["equations"][0]["terms"]:
-            assert term["coef"] == pytest.approx(anchor[int(term["feature"][1:])])
+        told = regime["equations"][0]
+        left_out = anchor[:-1].copy()
+        for term in told["terms"]:
+            feature = int(term["feature"][1:])
+            assert term["coef"] == pytest.approx(anchor[feature])
+            left_out[feature] = 0
+        assert np.count_nonzero(left_out) == told["n_smaller"]
+        assert told["constant"] == pytest.approx(anchor[-1] + left_out @ X.mean(axis=0))
 
 
 def test_hostile_names_are_text_everywhere(make_problem, tmp_path):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -114,6 +115,36 @@ def test_what_a_column_changes_is_its_coefficient_times_the_difference_of_ranks(
     ranks = model.explain(frame).ranks[:, 0]
     slope = model.estimator.anchor_models_[0, 0, 0]
     assert_allclose(change, slope * (ranks[1] - ranks[0]), rtol=0.02)
+
+
+def test_constants_are_explained_where_terms_are_left_out():
+    rng = np.random.default_rng(0)
+    X = 1970 + rng.normal(size=(60, 7))
+    frame = pd.DataFrame(X, columns=list("abcdefg")).assign(y=X @ np.arange(7.0))
+    encoding, table, _ = fit_encoding(as_table(frame), ("y",))
+    fall = FALLRegressor(1, scaling="standard", random_state=0)
+    model = TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
+    said = " ".join(regime_lines(model))
+    assert "+ 3 smaller terms" in said
+    assert said.endswith("Constants hold what the smaller terms add in an average row.")
+    assert "smaller" not in " ".join(regime_lines(fitted(scaling="standard")))
+
+
+def test_frames_of_polars_are_tables_too():
+    model, frame = fitted(), houses(seed=1)
+    other = polars.from_pandas(frame)
+    assert_array_equal(model.predict(other), model.predict(frame))
+    assert_array_equal(model.explain(other).contributions, model.explain(frame).contributions)
+
+
+def test_what_has_no_columns_is_refused():
+    with pytest.raises(TypeError, match=r"expected a DataFrame, .* but came a ndarray"):
+        fitted().predict(np.ones((2, 3)))
+
+
+def test_a_frame_of_one_column_is_not_sent_to_the_command_line():
+    with pytest.raises(TableError, match=r"It has a single column, 'a'\.$"):
+        fitted().predict(pd.DataFrame({"a": [1]}))
 
 
 def test_a_text_that_fitting_did_not_see_adds_nothing_and_is_noted():

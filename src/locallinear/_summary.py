@@ -142,6 +142,7 @@ def regime_lines(model, n_shown: int = 4) -> list[str]:
         f"The rows follow {plural(len(regimes.sizes), 'linear equation')}"
         + (f"; the {shown} with most rows:" if shown < len(regimes.sizes) else ":")
     ]
+    equations: list[str] = []
     for r in range(shown):
         size = int(regimes.sizes[r])
         head = f"{r + 1}. {plural(size, 'row')} ({size / total:.0%}){_where(subject, regimes, r)}"
@@ -152,9 +153,12 @@ def regime_lines(model, n_shown: int = 4) -> list[str]:
             linear = regimes.models[r, :, t]
             if has_units:
                 text = equation(subject, linear, name)
+                equations.append(text)
             else:
                 text = _changes(subject, regimes, r, linear, name)
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
+    if any("smaller term" in text for text in equations):
+        lines += ["", "  Constants hold what the smaller terms add in an average row."]
     if not has_units:
         lines += [
             "",

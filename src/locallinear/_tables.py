@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import pandas
 
 
+# What messages call a table that did not come from a file.
+FRAME = "the table"
+
+
 class TableError(ValueError):
     """A table that cannot be used; the message says where, why and what to do."""
 
@@ -34,7 +38,7 @@ class Table:
     """
 
     frame: "pandas.DataFrame"
-    name: str = "the table"
+    name: str = FRAME
     decimal: str = "."
 
     def __len__(self) -> int:
@@ -70,10 +74,8 @@ class Table:
     def listing(self) -> str:
         """A sentence with the columns' names."""
         if len(self.columns) == 1:
-            return (
-                f"It has a single column, {shortened(self.columns[0])!r}: if that is several, "
-                "pass --delimiter."
-            )
+            hint = "" if self.name == FRAME else ": if that is several, pass --delimiter"
+            return f"It has a single column, {shortened(self.columns[0])!r}{hint}."
         more = f" and {len(self.columns) - 8} more" if len(self.columns) > 8 else ""
         return f"Its columns are {', '.join(self.columns[:8])}{more}."
 
@@ -108,10 +110,17 @@ def shortened(cell: str, length: int = 40) -> str:
 
 
 def as_table(data: Any, text: Collection[str] = (), missing: Collection[str] = ()) -> Table:
-    """A Table of a pandas DataFrame, and a Table itself."""
+    """A Table of a DataFrame, of pandas or polars, and a Table itself."""
     if isinstance(data, Table):
         return data
-    return from_frame(data, "the table", text, missing)
+    pandas = extra("pandas", "report", "Tables")
+    if not hasattr(data, "columns"):
+        raise TypeError(
+            f"expected a DataFrame, whose columns have names, but came a {type(data).__name__}"
+        )
+    if not isinstance(data, pandas.DataFrame):
+        data = pandas.DataFrame({name: list(data[name]) for name in data.columns})
+    return from_frame(data, FRAME, text, missing)
 
 
 def check_names(path, names: list[str]) -> None:

@@ -20,8 +20,8 @@ NOTHING = Encoding((), (), False)
 class TableModel:
     """A model of raw tables: it takes text and missing values, and explains by column.
 
-    Made by ``locallinear fit`` and read by `locallinear.load`. All methods take a pandas
-    DataFrame with the columns that the model was fitted with, in any order.
+    Made by ``locallinear fit`` and read by `locallinear.load`. All methods take a
+    DataFrame, of pandas or polars, with the columns that the model was fitted with, in any order.
 
     Attributes
     ----------

@@ -36,16 +36,21 @@ class Term:
     n_more: int = 0
 
 
-def terms_of(subject: Subject, model: Array, limit: int) -> tuple[list[Term], int]:
-    """The terms of a linear model (d + 1,; intercept last) that matter, and how many more."""
+def parts_of(subject: Subject, model: Array, limit: int) -> tuple[float, list[Term], int]:
+    """Of a linear model (d + 1,; intercept last) the constant, what matters, and how much more.
+
+    The constant holds what the others add at the average sample: at zero, where a year or a
+    pressure never is, they may add more than the prediction.
+    """
     coef = model[:-1, None]
     sizes = subject.sizes(coef)[:, 0]
     noise = NOISE * max(sizes.max(), abs(model[-1]))
     # A column that is the same in all samples has no spread, and yet may have a term.
-    average = np.abs(subject.at_average(coef[None])[0, :, 0])
-    real = np.flatnonzero(np.maximum(sizes, average) > noise)
+    average = subject.at_average(coef[None])[0, :, 0]
+    real = np.flatnonzero(np.maximum(sizes, np.abs(average)) > noise)
     named, rest = largest(sizes[real], limit)
-    return [_term(subject, coef, int(real[i]), noise) for i in named], len(rest)
+    terms = [_term(subject, coef, int(real[i]), noise) for i in named]
+    return float(model[-1] + average[real[rest]].sum()), terms, len(rest)
 
 
 def _term(subject: Subject, coef: Array, place: int, noise: float) -> Term:
@@ -62,8 +67,8 @@ def _term(subject: Subject, coef: Array, place: int, noise: float) -> Term:
 
 def equation(subject: Subject, model: Array, target: str, limit: int = 4, length: int = 28) -> str:
     """A linear model (d + 1,; intercept last) as a line of text, the terms that matter first."""
-    named, n_smaller = terms_of(subject, model, limit)
-    text = f"{shorten(target, length)} = {number(model[-1])}"
+    constant, named, n_smaller = parts_of(subject, model, limit)
+    text = f"{shorten(target, length)} = {number(constant)}"
     for term in named:
         text += _term_text(term, length)
     return text + (f" + {plural(n_smaller, 'smaller term')}" if n_smaller else "")

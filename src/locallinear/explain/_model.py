@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._fall import FALL
+from .._scaling import ROUNDING
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,10 @@ def stored_samples(model: FALL) -> tuple[Array, Array]:
     places = model._samples.places()
     nothing = np.empty((0, len(model._target_names)))
     Y = model._targets(places, len(model._samples["Z"]), nothing)
-    return model._space.inverse(model._samples["Z"][places]), Y
+    X = model._space.inverse(model._samples["Z"][places])
+    # Of zeros, the way into the space and back leaves some rounding.
+    X[np.abs(X) <= ROUNDING * np.abs(X).max(axis=0)] = 0.0
+    return X, Y
 
 
 def neighbor_counts(neighbors: NDArray) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ from sklearn.base import clone, is_classifier
 
 from .._encoding import by_column
 from ..kernels.combine import nearest_probabilities
-from ._equations import Term, terms_of
+from ._equations import Term, parts_of
 from ._model import held_out, main_regimes, neighbor_counts
 from ._regimes import distinguishing, regimes_of
 from ._scores import cross_validated
@@ -120,10 +120,10 @@ def regimes_section(subject: Subject, targets: list[str]) -> list[dict[str, Any]
 
 def _equation(subject: Subject, model: NDArray, target: str) -> dict[str, Any]:
     """An equation in parts, so that a page can keep each name's direction of writing apart."""
-    terms, n_smaller = terms_of(subject, model, 4)
+    constant, terms, n_smaller = parts_of(subject, model, 4)
     return {
         "target": target,
-        "intercept": float(model[-1]),
+        "constant": constant,
         "terms": [_plain_term(term) for term in terms],
         "n_smaller": n_smaller,
     }

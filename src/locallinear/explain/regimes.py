@@ -30,7 +30,8 @@ class RegimeDisplay:
     models : array (r, d + 1)
         Their linear models for the target, intercept last.
     equations : list of str
-        The same as text, the terms that matter most first.
+        The same as text, the terms that matter most first; the constant holds what those left out
+        add at the average sample.
     offsets : array (r, d)
         How far a regime's mean is from that of all samples, in standard deviations.
     feature_names : list of str
