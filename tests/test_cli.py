@@ -292,7 +292,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp
     data = folder / "houses.csv"
     assert "there is no folder" in fit(data, "--out", tmp_path / "no" / "one.model")
     assert "which is read from" in fit(data, "--out", data)
-    arguments = folder / "price.model", data, "--out", tmp_path / "no" / "page.html"
+    arguments = folder / "price.model", data, "--out", tmp_path / "no" / "said.csv"
     assert "there is no folder" in refused("explain", *arguments)
     assert "there is no folder" in refused("predict", *arguments)
 
@@ -314,6 +314,12 @@ def test_an_explanation_in_a_format_that_there_is_not_is_refused(folder, tmp_pat
     arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "why.pdf"
     assert "should end in .html" in refused("explain", *arguments)
     assert not (tmp_path / "why.pdf").exists()
+
+
+def test_predictions_in_a_format_that_there_is_not_are_refused(folder, tmp_path):
+    arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "said.xlsx"
+    assert "should end in .csv or .parquet" in refused("predict", *arguments)
+    assert not (tmp_path / "said.xlsx").exists()
 
 
 def test_a_file_with_other_columns_is_refused_with_the_near_match(folder, tmp_path):

@@ -140,7 +140,7 @@ def test_an_infinite_score_is_missing_and_never_the_best(samples):
 
 def test_r2_of_single_samples_is_refused_with_the_reason(samples):
     X, y = samples
-    with pytest.raises(ValueError, match="R² needs at least two test samples"):
+    with pytest.raises(ValueError, match=r"R² needs at least two test samples .*; give more"):
         FALLRegressorCV({}, cv=LeaveOneOut()).fit(X[:20], y[:20])
     model = FALLRegressorCV({}, cv=LeaveOneOut(), scoring="neg_mean_squared_error")
     assert model.fit(X[:20], y[:20]).n_splits_ == 20

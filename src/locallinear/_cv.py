@@ -145,7 +145,10 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         """A split of the data, and its metric."""
         train, test = np.asarray(train), np.asarray(test)
         if weights is not None and not (weights[train].any() and weights[test].any()):
-            raise ValueError("sample_weight is zero for all samples of a part of a split")
+            raise ValueError(
+                "sample_weight is zero for all samples of a part of a split; leave samples without "
+                "weight out, or give other splits by cv"
+            )
         fitted = None if weights is None else weights[train]
         scored = None if score_weights is None else score_weights[test]
         Y, metric = self._targets_and_metric(X, y, train, test, scored)

@@ -295,7 +295,8 @@ class FALLClassifier(ClassifierMixin, FALL):
         if unknown.any():
             raise ValueError(
                 f"y has the class {y[unknown].tolist()[0]!r}, which the model was not fitted with "
-                f"({self.classes_.tolist()}); name all classes in the first call of partial_fit"
+                f"({self.classes_.tolist()}); fit again, or begin with partial_fit and name all "
+                "classes in its first call"
             )
         return (y[:, None] == self.classes_).astype(np.float64)
 

@@ -96,7 +96,10 @@ class R2(Errors):
     def reason(self, configuration: int) -> str:
         """Why this one of the C configurations has no score."""
         if len(self.Y) == 1:
-            return "R² needs at least two test samples in each split"
+            return (
+                "R² needs at least two test samples in each split; give more samples, or fewer "
+                "splits by cv"
+            )
         return super().reason(configuration)
 
 

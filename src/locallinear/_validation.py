@@ -246,9 +246,10 @@ def check_indices(indices, n_samples: int) -> NDArray[np.intp]:
     """Numbers of samples as an array: integers from 0 to n - 1 (or negative, from the end)."""
     indices = np.atleast_1d(np.asarray(indices))
     if indices.ndim != 1 or not (np.issubdtype(indices.dtype, np.integer) or indices.size == 0):
+        hint = "; np.flatnonzero makes them of a mask" if indices.dtype == bool else ""
         raise ValueError(
             "indices must be whole numbers that say which samples are meant, but came as "
-            f"{indices.dtype} in shape {indices.shape}"
+            f"{indices.dtype} in shape {indices.shape}{hint}"
         )
     indices = indices.astype(np.intp)
     unknown = (indices < -n_samples) | (indices >= n_samples)

@@ -160,6 +160,8 @@ def predict(model, data, delimiter, decimal, out, with_data):
     Example:
         locallinear predict houses.model new-houses.csv --out prices.csv
     """  # noqa: D301
+    if out is not None and out.suffix.lower() not in {"", ".csv", *PARQUET}:
+        raise BadInput(f"--out should end in .csv or .parquet, but {out} does not.")
     _steps.check_writable(out, model, data)
     fitted = _steps.load_model(model)
     table = _steps.read_for(fitted, data, delimiter, decimal)
