@@ -37,7 +37,7 @@ class Term:
 
 
 def parts_of(subject: Subject, model: Array, limit: int) -> tuple[float, list[Term], int]:
-    """Of a linear model (d + 1,; intercept last) the constant, what matters, and how much more.
+    """Of a linear model (d + 1,; intercept last) the constant, the main terms, and how many more.
 
     The constant holds what the others add at the average sample: at zero, where a year or a
     pressure never is, they may add more than the prediction.
