@@ -198,6 +198,7 @@ def put_claim(store, run, where, pid, age):
         ("elsewhere", NOBODY, 0, False),  # another machine: its ids say nothing here
         ("elsewhere", NOBODY, 1000, True),
     ],
+    ids=["alive here", "dead here", "id in use again", "elsewhere", "elsewhere long ago"],
 )
 def test_claim_of_another_is_taken_over_when_it_is_dead_alone(tmp_path, where, pid, age, taken):
     with Store(tmp_path / "runs.sqlite") as store:

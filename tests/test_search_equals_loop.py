@@ -285,7 +285,7 @@ GRID = {
         make_scorer(median_absolute_error, greater_is_better=False),
         lambda model, X, y: -np.abs(model.predict(X) - y).max() + X[0, 0],
     ],
-    ids=str,
+    ids=["r2", "explained variance", "largest error", "percentage", "median", "callable"],
 )
 def test_any_scorer_of_a_regressor(scoring):
     X, y = problem(seed=5)
