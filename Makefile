@@ -13,7 +13,7 @@ gallery: .venv/ready
 	for example in examples/plot_*.py; do $(RUN) $$example --out docs/images || exit 1; done
 
 test: .venv/ready-test
-	$(RUN) -m pytest -q
+	$(RUN) -m pytest -q -n auto
 
 lint: .venv/ready-lint
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""When a tree pays: what `locallinear._neighborhoods.tree_pays` is held against.
+"""When a tree pays: what `locallinear.geometry.neighbors.tree_pays` is held against.
 
 Time of 1,000 queries for 6 neighbours, the structure built before; "loss" is the time of the
 structure that `tree_pays` chooses, relative to the faster one.
@@ -10,8 +10,8 @@ from statistics import median
 from numpy.typing import NDArray
 
 from benchmarks._run import Table, duration, interleaved, load, normal_points
-from locallinear._neighborhoods import intrinsic_dimension, tree_pays
-from locallinear._structures import Scan, Tree
+from locallinear.geometry.neighbors import intrinsic_dimension, tree_pays
+from locallinear.geometry.structures import Scan, Tree
 
 SIZES = (1_000, 10_000, 100_000)
 SHAPES = ((2, 2), (4, 4), (6, 6), (8, 8), (10, 10), (14, 14), (20, 3), (20, 6), (20, 20), (80, 6))

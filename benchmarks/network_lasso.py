@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks._run import Table, duration, seconds, verdict
 from locallinear import NetworkLassoRegressor, datasets
-from locallinear._network_graph import merge_samples, neighbor_graph
+from locallinear.network.graph import merge_samples, neighbor_graph
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))

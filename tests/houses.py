@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from locallinear import FALLClassifier, FALLRegressor, TableModel
-from locallinear._encoding import fit_encoding
-from locallinear._tables import as_table
+from locallinear.tables.encoding import fit_encoding
+from locallinear.tables.table import as_table
 
 PER_SQUARE_METRE = {"north": 2.5, "south": 4.0, "old town": 6.0}
 

@@ -1,14 +1,14 @@
 """Local linear models that are accurate and readable at once."""
 
-from ._cv import FALLClassifierCV, FALLRegressorCV
-from ._ensemble_estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
-from ._estimators import FALLClassifier, FALLRegressor
-from ._explanation import LocalExplanation
-from ._localized_lasso import LocalizedLassoRegressor
-from ._network_lasso import NetworkLassoRegressor
-from ._search_display import SearchDisplay
-from ._tabular import TableModel
+from .ensemble.estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from .io import load
+from .models.estimators import FALLClassifier, FALLRegressor
+from .models.explanation import LocalExplanation
+from .network.localized_lasso import LocalizedLassoRegressor
+from .network.network_lasso import NetworkLassoRegressor
+from .search.display import SearchDisplay
+from .search.estimators import FALLClassifierCV, FALLRegressorCV
+from .tables.model import TableModel
 
 __version__ = "0.1.0"
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import model_selection
 
-from ._files import whole_file
-from ._parameters import check_stored_parameters
+from .checks.parameters import check_stored_parameters
+from .runtime.files import whole_file
 
 FORMAT = "locallinear model"
 VERSION = 1
@@ -31,6 +31,16 @@ DIGEST_SIZE = 64
 SPLITTERS = {"KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold", "TimeSeriesSplit"}
 SPLITTERS |= {"ShuffleSplit", "StratifiedShuffleSplit", "GroupShuffleSplit", "PredefinedSplit"}
 SPLITTERS |= {"LeaveOneOut", "LeaveOneGroupOut"}
+
+
+# The classes that a file can hold, by name: each registers itself.
+REGISTRY: dict[str, type] = {}
+
+
+def register(estimator_class: type) -> type:
+    """Let files hold estimators of a class, which has `fitted_state` and `restore`."""
+    REGISTRY[estimator_class.__name__] = estimator_class
+    return estimator_class
 
 
 class ModelFileError(ValueError):
@@ -166,20 +176,22 @@ def _describe(
     return {
         "class": type(estimator).__name__,
         "parameters": _encode(estimator.get_params(deep=False), f"{name}parameter", arrays),
-        "state": _encode(estimator._get_state() if fitted else None, f"{name}state", arrays),
+        "state": _encode(estimator.fitted_state() if fitted else None, f"{name}state", arrays),
     }
 
 
 def _revive(page: dict[str, Any], arrays: dict[str, NDArray]):
     """The estimator that `_describe` described."""
-    kind, parameters = _estimator_class(page["class"]), _decode(page["parameters"], arrays)
+    if page["class"] not in REGISTRY:
+        raise _OtherVersionError(f"it holds a {page['class']!r}, which this one does not know")
+    kind, parameters = REGISTRY[page["class"]], _decode(page["parameters"], arrays)
     unknown = sorted(set(parameters) - set(kind().get_params(deep=False)))
     if unknown:
         raise _OtherVersionError(f"its {page['class']} has the parameter {unknown[0]!r}")
     estimator = kind(**parameters)
     check_stored_parameters(estimator)
     if page["state"] is not None:
-        estimator._set_state(_decode(page["state"], arrays))
+        estimator.restore(_decode(page["state"], arrays))
     return estimator
 
 
@@ -193,7 +205,7 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
         return {"dict": {str(k): _encode(v, f"{name}-{k}", arrays) for k, v in value.items()}}
     if isinstance(value, list | tuple | range):
         return {"list": [_encode(v, f"{name}-{i}", arrays) for i, v in enumerate(value)]}
-    if hasattr(value, "_get_state"):
+    if type(value).__name__ in REGISTRY:
         fitted = value.__sklearn_is_fitted__() if hasattr(value, "__sklearn_is_fitted__") else True
         return {"estimator": _describe(value, f"{name}-", arrays, fitted=fitted)}
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
@@ -254,11 +266,3 @@ def _digest(file) -> bytes:
         digest.update(block)
         remaining -= len(block)
     return digest.hexdigest().encode()
-
-
-def _estimator_class(name: str):
-    import locallinear
-
-    if name not in locallinear.__all__ or not hasattr(getattr(locallinear, name), "_set_state"):
-        raise _OtherVersionError(f"it holds a {name!r}, which this one does not know")
-    return getattr(locallinear, name)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._estimators import FALLRegressor
-from ._grids import GRIDS, check_grid
+from .models.estimators import FALLRegressor
+from .search.grids import GRIDS, check_grid
 
 
 def suggest_params(trial, grid: str | dict[str, list] = "paper") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._files import write_whole
+from ..runtime.files import write_whole
 from ._convert import tidy_csv
 from ._download import DownloadError, download_member, read_member
 from ._sources import Source

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._fall import FALL
-from .._scaling import ROUNDING
+from ..models.fall import FALL
 
 Array = NDArray[np.float64]
 
@@ -18,7 +17,7 @@ def fall_of(estimator) -> FALL:
     An ensemble passes for one: it is a model of the same samples, with the first member's regimes.
     """
     model = getattr(estimator, "best_estimator_", estimator)
-    if not isinstance(model, FALL) and not hasattr(type(model), "anchor_models_"):
+    if not hasattr(type(model), "regime_model"):
         raise TypeError(
             "expected a fitted FALLRegressor, FALLClassifier, a search over them, an ensemble of "
             "them or a TableModel, "
@@ -27,17 +26,6 @@ def fall_of(estimator) -> FALL:
         )
     check_is_fitted(model)
     return model
-
-
-def stored_samples(model: FALL) -> tuple[Array, Array]:
-    """The samples that a model keeps, in units: inputs (n, d) and numeric targets (n, m)."""
-    places = model._samples.places()
-    nothing = np.empty((0, len(model._target_names)))
-    Y = model._targets(places, len(model._samples["Z"]), nothing)
-    X = model._space.inverse(model._samples["Z"][places])
-    # Of zeros, the way into the space and back leaves some rounding.
-    X[np.abs(X) <= ROUNDING * np.abs(X).max(axis=0)] = 0.0
-    return X, Y
 
 
 def neighbor_counts(neighbors: NDArray) -> NDArray[np.intp]:
@@ -49,10 +37,10 @@ def neighbor_counts(neighbors: NDArray) -> NDArray[np.intp]:
 
 def held_out(model) -> tuple[NDArray, NDArray] | None:
     """What a model said of its samples in folds of its own, and each one's fold, if it has any."""
-    folds = getattr(model, "_cv_folds", None)
-    if folds is None:
+    known = model.out_of_fold()
+    if known is None:
         return None
-    said = model.cv_prediction_
+    said, folds = known
     return model.classes_[said.argmax(axis=1)] if hasattr(model, "classes_") else said, folds
 
 

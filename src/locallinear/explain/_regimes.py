@@ -50,7 +50,7 @@ def regimes_of(subject: Subject) -> Regimes:
     return Regimes(
         labels=labels[order],
         sizes=sizes[order],
-        models=model.anchor_models_[labels[order]],
+        models=model.regime_model.anchor_models_[labels[order]],
         offsets=(means - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0),
         low=ranges[:, 0],
         high=ranges[:, 1],

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from .._encoding import by_column
-from ..kernels.combine import nearest_probabilities
+from ..kernels.local.combine import nearest_probabilities
+from ..tables.encoding import by_column
 from ._equations import Term, parts_of
 from ._model import held_out, main_regimes, neighbor_counts
 from ._regimes import distinguishing, regimes_of
@@ -28,7 +28,7 @@ def rows_that_fit(subject: Subject, max_rows: int) -> int:
     """How many rows the bound on a file's size allows."""
     c, d, m = len(subject.columns), len(subject.owners), len(subject.targets)
     numbers = c * (1 + 2 * m) + (d if d == c else d + c) * m
-    neighbors = min(subject.fall.n_neighbors, MOST_NEIGHBORS)
+    neighbors = min(subject.fall.regime_model.n_neighbors, MOST_NEIGHBORS)
     a_row = numbers * (DIGITS + 4.5) + neighbors * (c + m + 2) * (NEIGHBOR_DIGITS + 4)
     return max(1, min(max_rows, int(MOST_CHARACTERS / a_row)))
 
@@ -141,7 +141,7 @@ def space_section(subject: Subject) -> dict[str, Any]:
 
     A column of text has a list of its categories' shares for its center, and no place between.
     """
-    space, X = subject.fall._space, subject.samples[0]
+    space, X = subject.fall.regime_model.feature_space, subject.samples[0]
     Z = space.regressors(X)
     low, high = Z.min(axis=0), Z.max(axis=0)
     knots = None
@@ -186,11 +186,11 @@ def rows_section(subject: Subject, X) -> dict[str, Any]:
     counts = subject.counts(told.coef, contributions, size)
     contributions = np.where(counts, contributions, 0.0)
     coef = np.where(counts[:, subject.owners], told.coef, 0.0)
-    regressors = subject.fall._space.regressors(inputs)[:, :, None]
+    regressors = subject.fall.regime_model.feature_space.regressors(inputs)[:, :, None]
     anchor = told.anchor_part
     by_anchor = by_column(anchor[:, :-1] * regressors, subject.owners)
     by_anchor = np.where(np.abs(by_anchor) > NOISE * size[:, None], by_anchor, 0.0)
-    plain = subject.table is None and subject.fall._space.has_units
+    plain = subject.table is None and subject.fall.regime_model.feature_space.has_units
     sizes = neighbor_counts(told.neighbors)
     shown = np.minimum(sizes, MOST_NEIGHBORS)
     out = {

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from .._encoding import NO_VALUE, Column, by_column
-from .._explanation import LocalExplanation
-from .._fall import FALL
-from .._tabular import TableModel
-from ._model import fall_of, stored_samples
+from ..models.explanation import LocalExplanation
+from ..models.fall import FALL
+from ..tables.encoding import NO_VALUE, Column, by_column
+from ..tables.model import TableModel
+from ._model import fall_of
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,9 @@ class Subject:
     @property
     def targets(self) -> list[str]:
         """Names of the targets or classes."""
-        return list(self.fall._target_names if self.table is None else self.table.target_names)
+        return list(
+            self.fall.regime_model.target_names if self.table is None else self.table.target_names
+        )
 
     @property
     def feature_names(self) -> list[str]:
@@ -79,19 +81,22 @@ class Subject:
     @cached_property
     def samples(self) -> tuple[Array, Array]:
         """The samples that the model keeps, in units: inputs (n, d) and numeric targets (n, m)."""
-        X, Y = stored_samples(self.fall)
-        # A class is 1 or 0, which a residual plus its model is only up to rounding.
-        return X, Y.round() + 0.0 if is_classifier(self.fall) else Y
+        return self.fall.regime_model.training_samples()
+
+    @property
+    def space(self) -> Any:
+        """The feature space of the models."""
+        return self.fall.regime_model.feature_space
 
     @cached_property
     def center(self) -> Array:
         """What the coefficients multiply at the average sample, (d,): where pictures start."""
-        return self.fall._space.regressors(self.samples[0].mean(axis=0, keepdims=True))[0]
+        return self.space.regressors(self.samples[0].mean(axis=0, keepdims=True))[0]
 
     @cached_property
     def spread(self) -> Array:
         """Standard deviations of what the coefficients multiply, (d,)."""
-        return self.fall._space.regressors(self.samples[0]).std(axis=0)
+        return self.space.regressors(self.samples[0]).std(axis=0)
 
     def inputs(self, X) -> Any:
         """What the FALL takes of rows."""
@@ -116,7 +121,7 @@ class Subject:
         Y = self.samples[1]
         if is_classifier(self.fall):
             return self.fall.classes_[Y.argmax(axis=1)]
-        return Y[:, 0] if self.fall._one_target else Y
+        return Y[:, 0] if self.fall.regime_model.one_target else Y
 
     # --- Columns of text -------------------------------------------------------------------------
 
@@ -138,7 +143,7 @@ class Subject:
         K = part.stop - part.start
         rows = np.zeros((K + 1, len(self.owners)))
         rows[:K, part] = np.eye(K)
-        chosen = self.fall._space.regressors(rows)[:, part]
+        chosen = self.space.regressors(rows)[:, part]
         return np.einsum("gk,...km->...gm", chosen, coef[..., part, :])
 
     def sizes(self, coef: Array) -> Array:
@@ -181,7 +186,7 @@ class Subject:
 
     def positions(self, inputs: Array) -> Array:
         """Where rows (q, d) stand, (q, c): what a coefficient multiplies, or which choice."""
-        regressors = self.fall._space.regressors(inputs)
+        regressors = self.space.regressors(inputs)
         out = np.empty((len(inputs), len(self.columns)))
         for place, column in enumerate(self.columns):
             part = self.part(place)
@@ -206,7 +211,7 @@ def can_be_shown(estimator) -> bool:
     return (
         isinstance(estimator, TableModel | FALL)
         or hasattr(estimator, "best_estimator_")
-        or hasattr(type(estimator), "anchor_models_")
+        or hasattr(type(estimator), "regime_model")
     )
 
 
@@ -215,7 +220,7 @@ def subject_of(estimator) -> Subject:
     if isinstance(estimator, TableModel):
         return Subject(fall_of(estimator.estimator), estimator.encoding.columns, estimator)
     fall = fall_of(estimator)
-    return Subject(fall, tuple(Column(str(name)) for name in fall._feature_names()))
+    return Subject(fall, tuple(Column(str(name)) for name in fall.regime_model.feature_names))
 
 
 def labels_of(subject: Subject, X, y=None) -> NDArray:

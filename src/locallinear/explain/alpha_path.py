@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from .._extras import extra
-from .._tabular import TableModel
+from ..runtime.extras import extra
+from ..tables.model import TableModel
 from ._model import check_row, place_of, take_rows
 from ._subject import Subject, labels_of, subject_of
 from ._text import number, plain

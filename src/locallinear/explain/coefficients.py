@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._extras import extra
+from ..runtime.extras import extra
 from ._model import main_regimes, place_of
 from ._subject import MISSING, subject_of
 from ._text import plain
@@ -87,7 +87,7 @@ class CoefficientDisplay:
             regimes=main_regimes(explanation.neighbor_labels, explanation.neighbor_weights),
             feature_name=str(explanation.feature_names[j]),
             target_name=explanation.target_names[target],
-            has_units=subject.fall._space.has_units,
+            has_units=subject.fall.regime_model.feature_space.has_units,
         )
 
     def plot(self, ax=None, *, max_regimes: int = 6):

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from .._explanation import LocalExplanation
-from .._extras import extra
+from ..models.explanation import LocalExplanation
+from ..runtime.extras import extra
 from ._model import check_row, neighbor_counts, place_of, take_rows
 from ._subject import MISSING, can_be_shown, subject_of
 from ._text import largest, number, plain, signed

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import PredictionErrorDisplay
 
-from .._extras import extra
+from ..runtime.extras import extra
 from ._model import place_of
 from ._subject import labels_of, subject_of
 from ._text import plain

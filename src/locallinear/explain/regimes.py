@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._extras import extra
+from ..runtime.extras import extra
 from ._equations import equation
 from ._model import place_of
 from ._regimes import regimes_of
@@ -84,7 +84,7 @@ class RegimeDisplay:
             offsets=found.offsets,
             feature_names=subject.feature_names,
             target_name=word,
-            has_units=subject.fall._space.has_units,
+            has_units=subject.fall.regime_model.feature_space.has_units,
         )
 
     def plot(self, ax=None, *, max_regimes: int = 8, max_features: int = 6):

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from .._explanation import LocalExplanation
-from .._extras import extra
-from .._files import whole_file
+from ..models.explanation import LocalExplanation
+from ..runtime.extras import extra
+from ..runtime.files import whole_file
 from . import _sections as sections
 from ._model import take_rows
 from ._subject import Subject, subject_of

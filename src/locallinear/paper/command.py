@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from .._files import write_whole
-from .._options import SECONDS
+from ..cli.options import SECONDS
+from ..runtime.files import write_whole
 from . import runner
 from .live import LiveView
 from .models import MODELS

@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.path import Path as MarkerPath
 
-from .._files import write_whole
 from ..datasets import load_moons, load_step
 from ..datasets._synthetic import STEP_RANGE, step_function
+from ..runtime.files import write_whole
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLACK, ORANGE, BLUE, GREEN = "#000000", "#E69F00", "#0072B2", "#009E73"

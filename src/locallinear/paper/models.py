@@ -13,7 +13,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
-from .._threads import one_blas_thread
+from ..runtime.threads import one_blas_thread
 from .tuning import Search, search_fall, search_grid, search_neighbors
 
 PENALTIES = [10.0**exponent for exponent in range(-3, 4)]

@@ -105,7 +105,7 @@ def search_fall(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
     both are uniform draws, since the split has shuffled the samples.
     """
     from .. import FALLRegressorCV
-    from .._search import STOPPED
+    from ..search.search import STOPPED
 
     (space,) = model.spaces
     with warnings.catch_warnings():  # an interrupted search keeps its best, but this run does not

@@ -1,0 +1,1 @@
+"""Means of many FALL models, chosen by cross-validation."""

@@ -1,0 +1,374 @@
+"""An ensemble of FALL models: their mean, which is still a linear model a prediction.
+
+The mean of linear models is a linear model: what is gained in accuracy costs nothing in
+exactness. `fit` reads as the recipe: choose kinds of members by a search, find out by
+cross-validation in which shares they do best together, and fit them on all samples.
+"""
+
+from dataclasses import replace
+from numbers import Integral, Real
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks.inputs import (
+    check_features,
+    check_queries,
+    check_sample_weights,
+    check_some_weight,
+)
+from ..checks.parameters import check_stored_parameters
+from ..geometry.spaces import same_space
+from ..io import save
+from ..models.explanation import LocalExplanation
+from ..models.fall import FALL
+from ..search.estimators import fixed_seed
+from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
+from .members import (
+    Kind,
+    OutOfFold,
+    best_shares,
+    counts_of,
+    draw_features,
+    feature_chances,
+    fold_numbers,
+    kinds_of,
+    merge_neighbors,
+    splits_of,
+)
+
+Array = NDArray[np.float64]
+
+# What a file holds of a fitted ensemble beside its members.
+FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
+FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
+
+# What members in one feature space have alike. Those with learned weights are in one, all others in
+# another.
+SHARED = ("Z", "weights")
+
+# What of an explanation is the mean of the members'.
+MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
+
+# Members of each kind that are fitted on a fold.
+N_TRIED = 2
+
+
+class Ensemble(BaseEstimator):
+    """What both ensembles share: everything but the meaning of the targets."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
+        "search": [StrOptions(set(GRIDS)), dict, None],
+        "cv": [None, "cv_object"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+    _member_class: type[FALL]
+    _search_class: type
+
+    def __init__(
+        self,
+        n_estimators=30,
+        *,
+        max_features=0.6,
+        search="default",
+        estimator=None,
+        cv=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.search = search
+        self.estimator = estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """How many samples the members keep."""
+        return self.regime_model.n_samples_fit_
+
+    @property
+    def labels_(self) -> NDArray[np.intp]:
+        """The anchor of each sample in the first member, (n,)."""
+        return self.regime_model.labels_
+
+    @property
+    def regime_model(self) -> FALL:
+        """The model whose anchors and labels are the regimes that pictures show: the first member.
+
+        It has the samples, the targets and the feature space of all members.
+        """
+        check_is_fitted(self)
+        return self.estimators_[0]
+
+    def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
+        """What members said of samples that they had not seen, and the number of each one's fold.
+
+        None without a search, after samples came or went, and where folds overlap.
+        """
+        check_is_fitted(self)
+        folds = getattr(self, "_cv_folds", None)
+        return None if folds is None else (self.cv_prediction_, folds)
+
+    @property
+    def feature_weights_(self) -> Array:
+        """How much each feature decides who is near, the mean over the members, (d,)."""
+        check_is_fitted(self)
+        if not any(hasattr(member, "feature_weights_") for member in self.estimators_):
+            raise AttributeError("all features count alike in deciding who is near")
+        alike = np.full(self.n_features_in_, 1 / self.n_features_in_)
+        return np.mean([getattr(m, "feature_weights_", alike) for m in self.estimators_], axis=0)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Choose the members' kinds on the samples, and fit them.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+        y : array-like (n,) or (n, m)
+        sample_weight : array-like (n,), optional
+            How often each sample counts, as for one model; a search's folds count samples once.
+        groups : array-like (n,), optional
+            Passed to the splitter `cv`.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+    def _fit(self, X, y, sample_weight, groups=None, **known):
+        for name in ["estimators_", *FITTED]:
+            self.__dict__.pop(name, None)
+        inputs, targets = self._check_samples(X, y, **known)
+        weights = check_sample_weights(sample_weight, len(inputs))
+        check_some_weight(weights)
+        seed = fixed_seed(self.random_state)
+        template = self._member_class() if self.estimator is None else self.estimator
+        template._validate_params()  # scikit-learn leaves it out in a fit within a fit
+        if self.search is None:
+            kinds, shares = [Kind({}, self.max_features)], np.ones(1)
+            self.best_params_ = {}
+        else:
+            splits = splits_of(self.cv, inputs, targets, groups, seed, classes=is_classifier(self))
+            kinds = self._search_kinds(template, splits, inputs, targets, weights, seed)
+            shares = self._cross_validate(template, kinds, splits, inputs, targets, weights, seed)
+        counts = counts_of(shares, self.n_estimators)
+        self.kinds_ = [
+            {
+                "params": kinds[i].params,
+                "max_features": kinds[i].max_features,
+                "n_members": int(counts[i]),
+            }
+            for i in np.argsort(-counts, kind="stable")
+        ]
+        members = [kind for kind, n in zip(kinds, counts, strict=True) for _ in range(n)]
+        made = self._make_members(template, members, inputs, targets, weights, seed)
+        self.estimators_ = self._fit_all(made, X, y, weights)
+        return self
+
+    def _search_kinds(self, template, splits, X, y, weights, seed) -> list[Kind]:
+        """The best configurations of the grid, everything else as the template has it."""
+        grid = check_grid(self.search, template, "search")
+        fixed = {
+            name: [value]
+            for name, value in template.get_params(deep=False).items()
+            if name not in NOT_SEARCHED
+        }
+        search = self._search_class(
+            fixed | grid, cv=splits, n_jobs=self.n_jobs, random_state=seed
+        ).fit(X, y, weights)
+        self.best_params_ = {name: search.best_params_[name] for name in grid}
+        return kinds_of(search, list(grid), self.max_features)
+
+    def _append(self, X, y, sample_weight):
+        check_queries(self, X)  # in the name of the ensemble
+        for member in self.estimators_:
+            member.partial_fit(X, y, sample_weight)
+            _share_samples(member, self.estimators_)
+        self._cv_folds = None  # they were of other samples
+        return self
+
+    def forget(self, indices):
+        """Remove samples from every member.
+
+        Parameters
+        ----------
+        indices : array-like of int
+            Which samples, in the order in which they were fitted. Those after a removed one move
+            up.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        for member in self.estimators_:  # all or none
+            member._check_removal(indices)
+        for member in self.estimators_:
+            member.forget(indices)
+            _share_samples(member, self.estimators_)
+        self._cv_folds = None
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted ensemble to a file that `locallinear.load` reads."""
+        save(self, path)
+
+    def _cross_validate(self, template, kinds, splits, X, y, weights, seed) -> Array:
+        """In which shares the kinds do best together, judged on samples they did not see.
+
+        Sets `cv_prediction_` and `cv_score_` to what comes of it.
+        """
+        numeric = self._numeric(y)
+        n_tried = min(N_TRIED, self.n_estimators)
+        tried = [kind for kind in kinds for _ in range(n_tried)]
+        found = OutOfFold(len(kinds), *numeric.shape)
+        for train, test in splits:
+            v = None if weights is None else weights[train]
+            made = self._make_members(template, tried, X[train], y[train], v, seed)
+            fitted = self._fit_all(made, X[train], y[train], v)
+            of_members = np.array([member._predict(X[test]) for member in fitted])
+            of_kinds = of_members.reshape(len(kinds), n_tried, *of_members.shape[1:]).mean(axis=1)
+            found.add(test, of_kinds)
+        tested = found.tested
+        v = None if weights is None else weights[tested]
+        shares = best_shares(found.predictions(), numeric[tested], v)
+        scores = np.full(numeric.shape, np.nan)
+        scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
+        self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
+        self._cv_folds = fold_numbers(splits, len(y))
+        return shares
+
+    def _make_members(self, template, kinds, X, y, weights, seed) -> list[FALL]:
+        """Members of these kinds, each with features and anchors of its own, not fitted yet."""
+        chances = np.ones(X.shape[1])
+        if any(kind.max_features < 1 for kind in kinds):
+            chances = feature_chances(X, self._numeric(y), weights)
+        rng = check_random_state(seed)
+        made = []
+        for number, kind in enumerate(kinds):
+            member = clone(template).set_params(**kind.params, n_jobs=1)
+            # The first keeps the seed that it was given, and is what it would be alone.
+            if number or member.random_state is None:
+                member.random_state = (seed + number) % 2**32
+            allowed = check_features(member.neighborhood_features, X.shape[1])
+            features = draw_features(chances, allowed, kind.max_features, rng)
+            if features is not None:
+                member.neighborhood_features = features
+            made.append(member)
+        return made
+
+    def _fit_all(self, members: list[FALL], X, y, weights) -> list[FALL]:
+        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        done = parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
+        fitted = [next(done)]
+        for member in done:  # as they come, lest all copies are there at once
+            _share_samples(member, fitted)
+            fitted.append(member)
+        return fitted
+
+    def _predict_members(self, X) -> Array:
+        """Targets, or scores of classes, by each member, (T, q, m)."""
+        X = check_queries(self, X)
+        spaces = {id(member._space): member._space for member in self.estimators_}
+        located = {key: space.transform(X) for key, space in spaces.items()}
+        parallel = Parallel(self.n_jobs, prefer="threads")
+        calls = (delayed(m._predict_at)(located[id(m._space)]) for m in self.estimators_)
+        return np.array(parallel(calls))
+
+    def _explain(self, X, shape) -> LocalExplanation:
+        """The mean of the members' explanations; `shape` cuts predictions to what users get."""
+        check_queries(self, X)
+        rows, shares = [], []
+        mean: dict[str, Array] = {}
+        for member in self.estimators_:
+            part = member.explain(X)
+            rows.append(part.neighbors)
+            shares.append(part.neighbor_weights)
+            for name in MEANS:
+                mean[name] = mean.get(name, 0.0) + getattr(part, name) / len(self.estimators_)
+        neighbors, neighbor_weights = merge_neighbors(rows, shares)
+        prediction = mean["contributions"].sum(axis=1) + mean["intercept"]
+        return replace(
+            part,
+            prediction=prediction[shape],
+            **mean,
+            neighbors=neighbors,
+            neighbor_weights=neighbor_weights,
+            neighbor_labels=self.labels_[neighbors],
+            feature_weights=getattr(self, "feature_weights_", None),
+            model=self,
+        )
+
+    def __getstate__(self):
+        for member in getattr(self, "estimators_", []):
+            member._samples.trim()  # or each would hold a part of the same memory as its own
+            _share_samples(member, self.estimators_)
+        return super().__getstate__()
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for member in getattr(self, "estimators_", []):
+            _share_samples(member, self.estimators_)
+
+    def fitted_state(self) -> dict:
+        """What a file has to hold: the members, and once what they share."""
+        check_is_fitted(self)
+        spaces = [member._space for member in self.estimators_]
+        members = []
+        for number, member in enumerate(self.estimators_):
+            state, like = member.fitted_state(), spaces.index(member._space)
+            if like < number:  # its space and samples are in the file already
+                del state["space"]
+                state["samples"] = {n: v for n, v in state["samples"].items() if n not in SHARED}
+            members.append({"parameters": member.get_params(), "state": state, "like": like})
+        attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+        return {"attributes": attributes, "members": members}
+
+    def restore(self, state: dict) -> None:
+        """Become the fitted ensemble that `fitted_state` described."""
+        for name in FITTED:
+            if name in state["attributes"]:
+                setattr(self, name, state["attributes"][name])
+        members: list[FALL] = []
+        for described in state["members"]:
+            member = self._member_class(**described["parameters"])
+            check_stored_parameters(member)
+            its = described["state"]
+            if "space" not in its:
+                other = members[described["like"]]
+                its["space"] = other._space.arrays()
+                its["samples"] |= {n: other._samples[n] for n in SHARED if n in other._samples}
+            member.restore(its)
+            members.append(member)
+        alike = {(m.scaling, m._samples["Z"].shape, "weights" in m._samples) for m in members}
+        if len(alike) != 1:
+            raise ValueError("its members do not fit each other")
+        for member in members:
+            _share_samples(member, members)
+        self.estimators_ = members
+
+
+def _share_samples(member: FALL, others: list[FALL]) -> None:
+    """Let a member hold what it has in common with the first like it in that one's memory."""
+    like = next((other for other in others if same_space(member._space, other._space)), member)
+    member._space = like._space
+    if member._samples.share(like._samples, SHARED):
+        member._neighbors.update(member._located, member._samples.searchable)

@@ -1,0 +1,188 @@
+"""How an ensemble chooses its members: kinds by a search, features by chance, shares by data.
+
+A kind is a configuration of FALL and the part of the features that its neighbourhoods use. All
+kinds have one scaling, so that the members' coefficients have one meaning and can be averaged.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+
+from ..geometry.metric import learn_metric
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Split = tuple[Rows, Rows]  # the samples to fit on, and those to test
+
+# Folds where nobody asks for others.
+N_FOLDS = 3
+# A kind whose error in the search is this many times the best one's is not tried.
+WORST_KIND = 2.0
+# Rounds of learning behind the chances of the features.
+ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A configuration, and the part of the features that its neighbourhoods use."""
+
+    params: dict[str, Any]
+    max_features: float
+
+
+def splits_of(cv, X: Array, y: NDArray, groups, seed: int, *, classes: bool) -> list[Split]:
+    """Folds: as asked for, by default shuffled, for files are often in some order."""
+    if cv is None:
+        if len(X) < N_FOLDS:
+            raise ValueError(
+                f"n_samples={len(X)} samples are too few to choose parameters by {N_FOLDS} folds; "
+                "give more, or search=None for members as they are"
+            )
+        kind = StratifiedKFold if classes else KFold
+        cv = kind(N_FOLDS, shuffle=True, random_state=seed)
+    rows = np.arange(len(X))
+    splits = check_cv(cv, y, classifier=classes).split(X, y, groups)
+    return [(rows[train], rows[test]) for train, test in splits]
+
+
+def kinds_of(search, names: Iterable[str], max_features: float) -> list[Kind]:
+    """The best configuration of each neighbourhood in the best one's scaling, as kinds.
+
+    Each comes with the asked part of the features and with all of them: where a few features
+    decide everything, members without them are of little use. `names` are the parameters that
+    kinds set.
+    """
+    results, best = search.cv_results_, search.best_index_
+    scores = results["mean_test_score"]
+    same = np.isfinite(scores)
+    if "param_scaling" in results:
+        same &= results["param_scaling"] == results["param_scaling"][best]
+    worst = 1 - WORST_KIND * (1 - scores[best])
+    neighborhoods = results.get("param_neighborhood", np.array([None] * len(scores), dtype=object))
+    kinds = []
+    for neighborhood in dict.fromkeys(neighborhoods[same].tolist()):
+        place = np.flatnonzero(same & (neighborhoods == neighborhood))
+        top = place[np.argmax(scores[place])]
+        if scores[top] >= min(worst, scores[best]):
+            params = {name: results[f"param_{name}"][top] for name in names}
+            parts = dict.fromkeys([max_features, 1.0])
+            kinds += [Kind(_plain(params), part) for part in parts]
+    return kinds
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    return {n: v.item() if isinstance(v, np.generic) else v for n, v in params.items()}
+
+
+def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
+    """How likely each feature is drawn: half alike for all, half as much as it decides."""
+    found, _ = learn_metric(Z, Y, weights, ROUNDS, None)
+    return 0.5 / Z.shape[1] + 0.5 * found / found.sum()
+
+
+def draw_features(chances: Array, allowed: Rows | None, max_features: float, rng) -> Rows | None:
+    """Numbers of the features that a member's neighbourhoods use, None for all.
+
+    They are drawn from those allowed, where not all are.
+    """
+    possible = np.arange(len(chances)) if allowed is None else allowed
+    n_drawn = max(1, round(max_features * len(possible)))
+    if n_drawn >= len(possible):
+        return allowed
+    share = chances[possible] / chances[possible].sum()
+    return np.sort(rng.choice(possible, n_drawn, replace=False, p=share))
+
+
+class OutOfFold:
+    """Predictions (c, n, m) of c kinds for samples that they were not fitted on.
+
+    A sample that several folds test gets the mean, one that none tests is left out.
+    """
+
+    def __init__(self, n_kinds: int, n: int, m: int):
+        self._sums = np.zeros((n_kinds, n, m))
+        self._times = np.zeros(n)
+
+    def add(self, test: Rows, predictions: Array) -> None:
+        """Take note of a fold: predictions (c, len(test), m)."""
+        self._sums[:, test] += predictions
+        self._times[test] += 1
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Which samples some fold has tested, (n,)."""
+        return self._times > 0
+
+    def predictions(self) -> Array:
+        """Of the tested samples."""
+        return self._sums[:, self.tested] / self._times[self.tested, None]
+
+
+def fold_numbers(splits: list[Split], n: int) -> Rows | None:
+    """The number of the fold that tests each of n samples; None where it is not one of k folds.
+
+    In k folds each sample is tested once, by members that were fitted on all other folds.
+    """
+    numbers, times = np.empty(n, dtype=np.intp), np.zeros(n)
+    for number, (_, test) in enumerate(splits):
+        numbers[test] = number
+        times[test] += 1
+    once = (times == 1).all()
+    whole = all(len(np.unique(train)) + len(test) == n for train, test in splits)
+    return numbers if once and whole else None
+
+
+def best_shares(predictions: Array, Y: Array, weights: Array | None) -> Array:
+    """Shares of kinds, which sum to one, whose mean prediction has the least squared error.
+
+    Parameters
+    ----------
+    predictions : (c, n, m) of each of c kinds for samples that it was not fitted on
+    Y, weights : (n, m) and (n,) or None
+    """
+    root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
+    # Errors, not predictions: for shares that sum to one, their mean is the error of the mean.
+    errors = ((predictions - Y) * root[:, None]).reshape(len(predictions), -1)
+    gram = errors @ errors.T
+    gram += 1e-6 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    if not np.trace(gram) > 0:
+        return np.full(len(gram), 1 / len(gram))
+    # The minimum of sᵀGs with sum(s) = 1 and s ≥ 0 is that of sᵀGs − 2 sum(s), made to sum to one.
+    factor = np.linalg.cholesky(gram / np.trace(gram))
+    shares = nnls(factor.T, np.linalg.solve(factor, np.ones(len(gram))))[0]
+    return shares / shares.sum()
+
+
+def counts_of(shares: Array, total: int) -> Rows:
+    """Whole numbers near shares · total that sum to the total."""
+    counts = np.floor(shares * total).astype(np.intp)
+    missing = total - counts.sum()
+    counts[np.argsort(counts - shares * total, kind="stable")[:missing]] += 1
+    return counts
+
+
+def merge_neighbors(rows_of: Sequence[Rows], weights_of: Sequence[Array]) -> tuple[Rows, Array]:
+    """All members' neighbours of each query, heaviest first, and their total weights, (q, K).
+
+    A query with fewer than the most is filled up with its first neighbour at weight 0.
+    """
+    rows, weights = np.hstack(rows_of), np.hstack(weights_of) / len(rows_of)
+    order = np.argsort(rows, axis=1, kind="stable")
+    rows = np.take_along_axis(rows, order, axis=1)
+    new = np.ones(rows.shape, dtype=bool)
+    new[:, 1:] = rows[:, 1:] != rows[:, :-1]
+    group = np.cumsum(new, axis=1) - 1
+    query = np.arange(len(rows))[:, None]
+    total = np.zeros(rows.shape)
+    np.add.at(total, (query, group), np.take_along_axis(weights, order, axis=1))
+    merged = np.repeat(rows[:, :1], rows.shape[1], axis=1)
+    merged[query, group] = rows
+    order = np.argsort(-total, axis=1, kind="stable")[:, : group.max(initial=0) + 1]
+    heaviest = np.take_along_axis(merged, order, axis=1)
+    total = np.take_along_axis(total, order, axis=1)
+    return np.where(total > 0, heaviest, heaviest[:, :1]), total

@@ -1,0 +1,1 @@
+"""All configurations of a grid at once, compiled."""

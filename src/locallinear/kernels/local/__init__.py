@@ -1,0 +1,1 @@
+"""FALL itself: anchor models, the choice of an anchor, the closed form, predictions."""

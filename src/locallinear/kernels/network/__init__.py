@@ -1,0 +1,1 @@
+"""The solver of the network lasso and the localized lasso."""

@@ -1,0 +1,184 @@
+"""A lower bound on the network lasso's optimum from any flows on its edges.
+
+For flows U with ||U_e|| <= λ_e and numbers v with (Bᵀ U)_g + T_g = Σ_{i in g} xᵢ vᵢᵀ at every
+node g, the optimum is at least Σᵢ (vᵢ·yᵢ - ||vᵢ||²/4) - Σ_{g,t} ||T_gt||²_∞ / (4 b_g), where T is
+zero for the network lasso and for features outside the exclusive norm. Approximate flows are
+repaired exactly: what is missing at the nodes is routed along a tree of strong edges (or put
+into T), and all is scaled down, component by component, until no edge is above its limit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .blocks import PseudoInverses, apply_blocks, pseudo_inverses
+from .edges import add_samples, divergence, predict_samples
+
+
+class Routes(NamedTuple):
+    """A spanning forest, root first: node order[i] hangs on parent by edge parent_edge.
+
+    component (n,) numbers the components; blocks and node_blocks hold the pseudo-inverses of
+    Σ x xᵀ over each component and each node.
+    """
+
+    order: np.ndarray
+    parent: np.ndarray
+    parent_edge: np.ndarray
+    component: np.ndarray
+    n_components: int
+    blocks: PseudoInverses
+    node_blocks: PseudoInverses
+
+
+def make_routes(problem):
+    """Forest of the strongest edges, and least squares in every component."""
+    n = problem.shape[0]
+    strongest = np.argsort(-problem.limits, kind="stable")
+    order, parent, parent_edge, component, n_components = _forest(
+        problem.heads, problem.tails, strongest, n
+    )
+    owner = component[problem.node]
+    rows = problem.X[np.argsort(owner, kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n_components))])
+    blocks = pseudo_inverses(rows, start)
+    node_blocks = pseudo_inverses(problem.X, problem.start)
+    return Routes(order, parent, parent_edge, component, n_components, blocks, node_blocks)
+
+
+def lower_bound(problem, routes, flows, duals):
+    """The bound of the module's text from flows (E, m, p) and duals (N, m)."""
+    node, component = problem.node, routes.component
+    if problem.exclusive.any():
+        flows, duals, cost = _repair_with_norm(problem, flows, duals)
+    else:
+        flows, duals = _repair_with_routes(problem, routes, flows, duals)
+        cost = np.zeros(len(component))
+    gain = np.bincount(component[node], (duals * problem.y).sum(axis=1), routes.n_components)
+    loss = np.bincount(component[node], (duals**2).sum(axis=1) / 4, routes.n_components)
+    loss += np.bincount(component, cost, routes.n_components)
+    excess = _excess(flows, problem.limits, problem.heads, component, routes.n_components)
+    best = np.divide(gain, 2 * loss, out=np.zeros_like(gain), where=loss > 0)
+    shrink = np.clip(best, 0, 1 / excess)
+    return (shrink * gain - shrink**2 * loss).sum()
+
+
+def _repair_with_routes(problem, routes, flows, duals):
+    """Balance nodes and components by least squares and route what is left.
+
+    The nodes come first: residuals of large features carry rounding errors that, times the
+    feature, exceed the edges' limits, while the flows are exact to their own size.
+    """
+    X, node, component = problem.X, problem.node, routes.component
+    outflow = divergence(flows, problem.heads, problem.tails, problem.shape[0])
+    excess = -outflow
+    add_samples(X, node, duals, excess)
+    duals = duals - predict_samples(X, node, apply_blocks(routes.node_blocks, excess))
+    sums = np.zeros((routes.n_components, *problem.shape[1:]))
+    add_samples(X, component[node], duals, sums)
+    duals -= predict_samples(X, component[node], apply_blocks(routes.blocks, sums))
+    missing = -outflow
+    add_samples(X, node, duals, missing)
+    flows = flows.copy()
+    _route(routes.order, routes.parent, routes.parent_edge, problem.heads, missing, flows)
+    return flows, duals
+
+
+def _repair_with_norm(problem, flows, duals):
+    """Let the exclusive norm's dual take the imbalance, after duals balanced the intercept."""
+    X, node, n = problem.X, problem.node, problem.shape[0]
+    missing = -divergence(flows, problem.heads, problem.tails, n)
+    add_samples(X, node, duals, missing)
+    for c in np.flatnonzero(~problem.penalised):
+        squares = np.bincount(node, X[:, c] ** 2, n)
+        change = missing[:, :, c] / np.where(squares > 0, squares, 1)[:, None]
+        change = -X[:, c, None] * change[node]
+        duals = duals + change
+        add_samples(X, node, change, missing)
+    held = problem.penalised if problem.free is None else problem.free & problem.penalised
+    largest = np.where(held, np.abs(missing), 0).max(axis=2, initial=0)
+    return flows, duals, (largest**2).sum(axis=1) / (4 * problem.exclusive)
+
+
+@njit(cache=True)
+def _excess(flows, limits, heads, component, n_components):
+    """How far the flows of each component are above their limits at most, at least 1."""
+    excess = np.ones(n_components)
+    for e in range(len(flows)):
+        square = 0.0
+        for t in range(flows.shape[1]):
+            for c in range(flows.shape[2]):
+                square += flows[e, t, c] ** 2
+        own = component[heads[e]]
+        excess[own] = max(excess[own], np.sqrt(square) / limits[e])
+    return excess
+
+
+@njit(cache=True)
+def _forest(heads, tails, strongest, n):
+    """Kruskal's forest over the edges in the given order, then breadth first from its roots."""
+    root = np.arange(n)
+    degree = np.zeros(n + 1, dtype=np.int64)
+    chosen = np.empty(n, dtype=np.int64)
+    count = 0
+    for e in strongest:
+        a, b = heads[e], tails[e]
+        while root[a] != a:
+            root[a] = root[root[a]]
+            a = root[a]
+        while root[b] != b:
+            root[b] = root[root[b]]
+            b = root[b]
+        if a != b:
+            root[a] = b
+            degree[heads[e] + 1] += 1
+            degree[tails[e] + 1] += 1
+            chosen[count] = e
+            count += 1
+    start = np.cumsum(degree)
+    fill = start.copy()
+    incident = np.empty(2 * count, dtype=np.int64)
+    for e in chosen[:count]:
+        for end in (heads[e], tails[e]):
+            incident[fill[end]] = e
+            fill[end] += 1
+    order = np.empty(n, dtype=np.int64)
+    parent = np.full(n, -1)
+    parent_edge = np.full(n, -1)
+    component = np.full(n, -1)
+    n_components = 0
+    last = 0
+    for seed in range(n):
+        if component[seed] >= 0:
+            continue
+        component[seed] = n_components
+        order[last] = seed
+        first, last = last, last + 1
+        while first < last:
+            node = order[first]
+            first += 1
+            for e in incident[start[node] : start[node + 1]]:
+                other = tails[e] if heads[e] == node else heads[e]
+                if component[other] < 0:
+                    component[other] = n_components
+                    parent[other] = node
+                    parent_edge[other] = e
+                    order[last] = other
+                    last += 1
+        n_components += 1
+    return order, parent, parent_edge, component, n_components
+
+
+@njit(cache=True)
+def _route(order, parent, parent_edge, heads, missing, flows):
+    """Send what each node misses up the forest, leaves first; roots end balanced."""
+    for i in range(len(order) - 1, -1, -1):
+        node = order[i]
+        e = parent_edge[node]
+        if e >= 0:
+            if heads[e] == node:
+                flows[e] += missing[node]
+            else:
+                flows[e] -= missing[node]
+            missing[parent[node]] += missing[node]

@@ -1,0 +1,1 @@
+"""Trees that say who is near: growing them, and counting shared leaves."""

@@ -1,0 +1,1 @@
+"""FALL: the regressor and the classifier, their samples, and the explanation as data."""

@@ -1,0 +1,314 @@
+"""FALLRegressor and FALLClassifier: the public faces of FALL, and the meaning of its targets."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks.inputs import check_classes, validated_classes, validated_targets
+from ..io import register
+from ..kernels.local.combine import nearest_probabilities
+from .explanation import LocalExplanation
+from .fall import FALL
+
+Array = NDArray[np.float64]
+
+
+@register
+class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
+    """Fast anchor-regularised local linear regression.
+
+    Every training sample has its own linear model, pulled towards the best of a few anchor
+    models, which are fitted on neighbourhoods of the data. A prediction is the output of the
+    weighted average of the nearest samples' models: one exact linear model, which `explain`
+    returns in the units of X.
+
+    Parameters
+    ----------
+    n_anchors : int, default=100
+        Number of anchor models; no more than there are distinct samples are used.
+    anchor_selection : {"random", "kmeans"} or array-like (k, d), default="random"
+        Where the anchors are: at samples drawn at random, at the centres of k-means clusters, or
+        at the given points, in the units of X and in the data or not. Random anchors depend on
+        the samples' values, not on their order, and those for a smaller `n_anchors` are the first
+        of those for a larger.
+    anchor_models : array-like (k, d + 1, m), default=None
+        Anchor models known beforehand, in the units of X (with scaling "quantile", of the scaled
+        features) with the intercept last; then none are fitted.
+    n_anchor_neighbors : int, default=20
+        Samples in an anchor's neighbourhood; all of them if there are fewer.
+    anchor_alpha : float, default=1.0
+        Penalty of the anchor models, in the scaling of scikit-learn's ElasticNet.
+    anchor_l1_ratio : float, default=0.0
+        Share of the absolute values in that penalty: 0 is ridge, 1 is lasso.
+    alpha : float, default=1.0
+        Pull of every local model towards its anchor.
+    n_neighbors : int, default=5
+        Samples whose models make a prediction.
+    weights : {"distance", "uniform"} or callable, default="distance"
+        Weights of these models: 1/distance (an exact match takes all the weight, several share
+        it; with neighborhood "forest" the part of the leaves that are shared), equal, or a
+        function of the distances (q, K). Where a function gives only zeros, the models count
+        equally.
+    fit_intercept : bool, default=True
+        Whether the models have a constant term.
+    scaling : {"standard", "quantile"} or None, default="standard"
+        Feature space of distances and models: mean 0 and variance 1 a feature, each feature's
+        distribution made uniform (and continued linearly outside the data), or the raw features,
+        which is the paper's algorithm.
+    neighborhood : {"euclidean", "learned", "forest", "boosted", "piecewise"}, default="euclidean"
+        How near is measured in that space: with all features alike, with each weighted by how
+        much the target moves with it (in the models' penalties as well), or by how many leaves two
+        samples share in trees grown on the target: in a forest of extremely randomised ones, in
+        small boosted ones, or in ones that split where a linear model no longer holds. Trees look
+        at all samples for a query, which suits up to some hundred thousand.
+    metric_iterations : int, default=4
+        Rounds of learning with neighborhood "learned".
+    neighborhood_features : array-like of int, default=None
+        Numbers of the features that decide who is near; None for all. The models use all.
+    assignment_neighbors : int, default=1
+        Nearest samples whose error decides a sample's anchor. 1 is the sample's own error, as in
+        the paper; more gives smoother clusters.
+    n_jobs : int, default=None
+        Threads of the neighbour search, as in KNeighborsRegressor: None is one where a tree is
+        searched, and all processors where all samples are compared.
+    random_state : int, RandomState or None, default=None
+        Chance in the choice of anchors and in the growth of trees.
+
+    Attributes
+    ----------
+    anchor_points_ : array (k, d)
+        The anchors, in the units of X; NaN where the models were given.
+    anchor_models_ : array (k, d + 1, m)
+        Their models, as `local_models` gives the samples' own.
+    labels_ : array (n,)
+        Each sample's anchor.
+    feature_weights_ : array (d,), where not all features count alike
+        How much each feature decides who is near; they sum to one. With neighborhood "learned"
+        what it counts for in distances, in standard deviations; with trees the part of the
+        target's variation that its splits took away (with "piecewise", of what linear models
+        left over of it).
+    n_samples_fit_, n_features_in_ : int
+    feature_names_in_ : array (d,), if X had names
+
+    Notes
+    -----
+    Sample weights count samples: a weight of 2 means the same as the sample twice, 0 the same as
+    never. So a neighbourhood of K ends where its samples' weights add up to K; where weights are
+    at most 1, it is the K nearest.
+
+    `alpha`, `n_neighbors`, `weights` and `n_jobs` are read when a prediction is made, so that they
+    can be set on a fitted model, and `assignment_neighbors` when samples are assigned. All other
+    parameters wait for the next fit.
+
+    The order of the samples matters only where some are equally far, as copies of one are, or
+    ranks with scaling "quantile", and not all of them can be neighbours of a query, an anchor or
+    a sample: then the first are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = FALLRegressor(n_neighbors=20, random_state=0).fit(X[:400], y[:400])
+    >>> model.predict(X[400:402])
+    array([...])
+    >>> model.explain(X[400:402]).contributions.shape
+    (2, 10, 1)
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, graph=None):
+        """Fit the anchors, and each sample's model.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+        y : array-like (n,) or (n, m)
+        sample_weight : array-like (n,), optional
+            How often each sample counts, in the anchors' fits and in the averages.
+        graph : sparse matrix (n, n), optional
+            Row i holds the neighbours of sample i: they make the neighbourhood of an anchor, in
+            place of the nearest samples. Only which entries are there matters.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
+        X, Y = self._check_samples(X, y, reset=True)
+        self._fit(X, Y, sample_weight, graph)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add samples; the anchors and everything already fitted stay. The first call fits.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "_samples"):
+            return self.fit(X, y, sample_weight)
+        X, Y = self._check_samples(X, y, reset=False)
+        self._append(X, Y, sample_weight)
+        return self
+
+    def predict(self, X) -> Array:
+        """Predict the targets of X, (q,) or (q, m) as y was."""
+        prediction = self._predict(X)
+        return prediction[:, 0] if self._one_target else prediction
+
+    def explain(self, X) -> LocalExplanation:
+        """The exact linear model behind each prediction, and where it came from.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
+        check_is_fitted(self)
+        return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
+
+    def assign(self, X, y) -> NDArray[np.intp]:
+        """The anchor that predicts labelled samples best, (q,), as `labels_` for new ones."""
+        check_is_fitted(self)
+        return self._assign_labelled(*self._check_samples(X, y, reset=False))
+
+    def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, Array]:
+        X, targets = validated_targets(self, X, y, reset=reset)
+        Y = np.asarray(targets, dtype=np.float64).reshape(len(X), -1)
+        if reset:
+            self._one_target = np.ndim(targets) == 1
+            self._target_names = _target_names(y, Y.shape[1])
+        elif Y.shape[1] != len(self._target_names):
+            raise ValueError(
+                f"y must have the {len(self._target_names)} targets of the fitted model, but has "
+                f"{Y.shape[1]}"
+            )
+        return X, Y
+
+
+@register
+class FALLClassifier(ClassifierMixin, FALL):
+    """Fast anchor-regularised local linear classification.
+
+    FALL on one target a class, 1 for the samples of the class and 0 for the others; the
+    probabilities are those nearest to the linear scores. Parameters and attributes are those of
+    `FALLRegressor`.
+
+    Attributes
+    ----------
+    classes_ : array (m,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from locallinear import FALLClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> FALLClassifier(random_state=0).fit(X, y).predict_proba(X[:1]).round(1)
+    array([[1., 0., 0.]])
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, graph=None):
+        """Fit the anchors, and each sample's model.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+        y : array-like (n,) of labels of any type
+        sample_weight, graph : as for `FALLRegressor.fit`
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
+        X, y = validated_classes(self, X, y)
+        self._set_classes(np.unique(y))
+        self._fit(X, self._one_hot(y), sample_weight, graph)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        """Add samples; the anchors and everything already fitted stay. The first call fits.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`
+        classes : array-like, optional
+            In the first call: all classes that will ever come.
+
+        Returns
+        -------
+        self
+        """
+        if hasattr(self, "_samples"):
+            check_classes(classes, self.classes_)
+            X, y = validated_classes(self, X, y, reset=False)
+            self._append(X, self._one_hot(y), sample_weight)
+        else:
+            X, y = validated_classes(self, X, y)
+            self._set_classes(np.unique(y if classes is None else classes))
+            self._fit(X, self._one_hot(y), sample_weight, None)
+        return self
+
+    def predict(self, X) -> NDArray:
+        """Predict the classes of X, (q,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X) -> Array:
+        """Predict the probabilities of the classes, (q, m)."""
+        return nearest_probabilities(self._predict(X))
+
+    def explain(self, X) -> LocalExplanation:
+        """The exact linear model behind each class's score, and where it came from.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
+        return self._explain(X, np.s_[:])
+
+    def assign(self, X, y) -> NDArray[np.intp]:
+        """The anchor that predicts labelled samples best, (q,), as `labels_` for new ones."""
+        check_is_fitted(self)
+        X, y = validated_classes(self, X, y, reset=False)
+        return self._assign_labelled(X, self._one_hot(y))
+
+    def _set_classes(self, classes: NDArray) -> None:
+        self.classes_ = classes
+        self._target_names = [str(c) for c in classes]
+
+    def _one_hot(self, y: NDArray) -> Array:
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            raise ValueError(
+                f"y has the class {y[unknown].tolist()[0]!r}, which the model was not fitted with "
+                f"({self.classes_.tolist()}); fit again, or begin with partial_fit and name all "
+                "classes in its first call"
+            )
+        return (y[:, None] == self.classes_).astype(np.float64)
+
+
+def _target_names(y, m: int) -> list[str]:
+    """The names of a series or frame; otherwise y, or y0, y1 and so on."""
+    named = getattr(y, "columns", None)
+    if named is None and getattr(y, "name", None) is not None:
+        named = [y.name]
+    if named is not None and len(named) == m:
+        return [str(name) for name in named]
+    return ["y"] if m == 1 else [f"y{t}" for t in range(m)]

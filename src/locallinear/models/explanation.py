@@ -1,0 +1,145 @@
+"""Why a prediction is what it is: its exact linear model and where that came from."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime.extras import extra
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalExplanation:
+    """The exact linear models behind q predictions.
+
+    Each prediction is ``contributions.sum(axis=1) + intercept``, to rounding, and each
+    contribution is a coefficient times the feature's value (with scaling "quantile", its rank).
+    Axis letters: q queries, d features, m targets (for a classifier, a column a class),
+    K neighbours. Of an ensemble, models are means over its members and neighbours are those of
+    any member, with their weights in all, heaviest first; a query with fewer than another is filled
+    up with its first at weight 0.
+
+    Attributes
+    ----------
+    prediction : array (q,) or (q, m)
+        The predictions; for a classifier the linear scores of the classes, whose nearest
+        probabilities `predict_proba` gives.
+    coef : array (q, d, m)
+        Coefficients in the units of X; with scaling "quantile" those of `ranks`.
+    intercept : array (q, m)
+    contributions : array (q, d, m)
+        What each original feature adds to the prediction.
+    anchor_part, correction_part : arrays (q, d + 1, m)
+        The mixture of anchor models and the correction on top of it, intercept last; their sum is
+        the model. (R_pred and C_pred of the paper.)
+    neighbors : array (q, K)
+        The samples whose models were averaged, nearest first.
+    neighbor_weights : array (q, K)
+        Their weights, which sum to one.
+    neighbor_labels : array (q, K)
+        Their anchors.
+    feature_weights : array (d,) or None
+        How much each feature, in standard deviations, counts in deciding who is near; they sum
+        to one. None where all count alike.
+    feature_names, target_names : lists of str
+    ranks : array (q, d) or None
+        What the coefficients multiply with scaling "quantile": where each value stands among the
+        samples, from -1.73, the lowest, to 1.73, the highest. None where they multiply X.
+    X : array (q, d) or None
+        The queries; for a TableModel a frame of its columns as they stand in the table.
+    index : sequence (q,) or None
+        What the queries are called, where they came in a pandas frame.
+    model : estimator or None
+        The model that was asked, for pictures and reports that say where the queries stand.
+    """
+
+    prediction: Array
+    coef: Array
+    intercept: Array
+    contributions: Array
+    anchor_part: Array
+    correction_part: Array
+    neighbors: NDArray[np.intp]
+    neighbor_weights: Array
+    neighbor_labels: NDArray[np.intp]
+    feature_weights: Array | None
+    feature_names: list[str] = field(repr=False)
+    target_names: list[str] = field(repr=False)
+    ranks: Array | None = field(default=None, repr=False)
+    X: Any = field(default=None, repr=False)
+    index: Any = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One line a query, target and feature: value, coefficient and contribution.
+
+        With scaling "quantile" the value's rank comes after it, which the coefficient multiplies.
+        Queries are called as in the frame that they came in. The feature "(intercept)" has the
+        constant and no value; a query's contributions to a target add up to the prediction.
+        Needs pandas.
+        """
+        pandas = extra("pandas", "report", "Frames")
+        q = len(self.contributions)
+        queries = range(q) if self.index is None else self.index
+        lines = [
+            (query, target, feature)
+            for query in queries
+            for target in self.target_names
+            for feature in [*self.feature_names, "(intercept)"]
+        ]
+        constant = self.intercept[:, None, :]
+        columns = {
+            "coef": np.concatenate([self.coef, constant], axis=1),
+            "contribution": np.concatenate([self.contributions, constant], axis=1),
+        }
+        frame = pandas.DataFrame(
+            {name: column.swapaxes(1, 2).ravel() for name, column in columns.items()},
+            index=pandas.MultiIndex.from_tuples(lines, names=["query", "target", "feature"]),
+        )
+        for name, of_queries in [("rank", self.ranks), ("value", self.X)]:
+            if of_queries is not None:
+                values = np.asarray(of_queries)
+                nothing = np.full((q, 1), np.nan, dtype=values.dtype)
+                each = np.concatenate([values, nothing], axis=1)
+                frame.insert(0, name, np.repeat(each, len(self.target_names), axis=0).ravel())
+        return frame
+
+    def plot(self, row: int = 0, target: int | str = 0, ax=None, **options):
+        """Draw one prediction's contributions and the neighbours that made it.
+
+        Parameters
+        ----------
+        row : int
+        target : int or str
+            Which target or class, by place or name.
+        ax : matplotlib Axes, optional
+        options : as for `locallinear.explain.ContributionDisplay.plot`
+
+        Returns
+        -------
+        locallinear.explain.ContributionDisplay
+        """
+        # Pictures build on explanations: the one import that goes up, when a picture is wanted.
+        from ..explain import ContributionDisplay
+
+        display = ContributionDisplay.from_explanation(self, row=row, target=target)
+        return display.plot(ax=ax, **options)
+
+    def to_html(self, path: str | Path, **options) -> None:
+        """Write the report on the model and these queries: one file that needs no network.
+
+        Parameters
+        ----------
+        path : str or Path
+        options : as for `locallinear.explain.report_data`
+        """
+        from ..explain import data_of_explanation, write_report  # up, as in `plot`
+
+        write_report(path, data_of_explanation(self, **options))

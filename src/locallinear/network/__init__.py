@@ -1,0 +1,1 @@
+"""The network lasso and the localized lasso, and their graph."""

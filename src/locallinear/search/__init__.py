@@ -1,0 +1,1 @@
+"""All configurations of a grid, scored by cross-validation at once."""

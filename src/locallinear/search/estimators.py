@@ -1,0 +1,312 @@
+"""FALLRegressorCV and FALLClassifierCV: FALL with every parameter chosen by cross-validation."""
+
+import sys
+import time
+import warnings
+from functools import partial
+from numbers import Integral, Real
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    _fit_context,
+)
+from sklearn.metrics import get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks.inputs import (
+    check_sample_weights,
+    validated_classes,
+    validated_targets,
+)
+from ..models.estimators import FALLClassifier, FALLRegressor
+from ..models.explanation import LocalExplanation
+from ..models.fall import FALL
+from ..runtime.progress import Progress
+from . import scores as _scores
+from .folds import Split
+from .grids import GRIDS, NOT_SEARCHED, check_grid, edges
+from .results import results_of
+from .search import Search
+
+Array = NDArray[np.float64]
+
+
+class _SearchCV(MetaEstimatorMixin, BaseEstimator):
+    """What both searches share: everything but the meaning of the targets."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "grid": [StrOptions(set(GRIDS)), dict],
+        "cv": ["cv_object"],
+        "time_budget": [None, Interval(Real, 0, None, closed="neither")],
+        "scoring": [None, StrOptions(set(get_scorer_names())), callable],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        grid="default",
+        *,
+        cv=3,
+        time_budget=None,
+        scoring=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.grid = grid
+        self.cv = cv
+        self.time_budget = time_budget
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Score every configuration by cross-validation, and fit the best on all samples.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+        y : array-like (n,) or (n, m)
+        sample_weight : array-like (n,), optional
+            How often each sample counts, in the fits and, where the scorer takes weights, in the
+            scores.
+        groups : array-like (n,), optional
+            Passed to the splitter.
+
+        Returns
+        -------
+        self
+        """
+        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
+        inputs, targets = self._check_samples(X, y)
+        weights = check_sample_weights(sample_weight, len(inputs))
+        seed = fixed_seed(self.random_state)
+        estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
+        grid = check_grid(self.grid, estimator)
+        splitter = check_cv(self.cv, targets, classifier=isinstance(self, ClassifierMixin))
+        splits = list(splitter.split(inputs, targets, groups))
+        fixed = {name: [value] for name, value in estimator.get_params().items()}
+        whole = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
+        scored = _scores.score_weights(self.scoring, weights)
+        parts = [
+            self._split(inputs, targets, weights, scored, train, test, whole, seed)
+            for train, test in splits
+        ]
+        search = Search(whole, *zip(*parts, strict=True))
+        self.n_splits_ = len(splits)
+        total = search.scores[0].size
+        progress = Progress(total, deadline, verbose=self.verbose)
+        search.run(deadline=deadline, n_jobs=self.n_jobs, progress=progress)
+        self._set_results(search, grid)
+        if search.interrupted:
+            warnings.warn(
+                f"The search was interrupted; the best of {self.n_configurations_:,} "
+                f"configurations is kept, of {total:,} in the grid.",
+                UserWarning,
+                stacklevel=3,  # past scikit-learn's check of the parameters
+            )
+        at_edges = ", ".join(edges(grid, self.best_params_))
+        if self.verbose and at_edges:
+            print(f"Best at the edge of the grid: {at_edges} that was tried.", file=sys.stderr)
+        self.best_estimator_ = estimator.set_params(**self.best_params_)
+        self.best_estimator_.fit(X, y, sample_weight)
+        return self
+
+    def _set_results(self, search: Search, grid: dict[str, list]) -> None:
+        """cv_results_ and what is best, from the box of scores."""
+        self.cv_results_ = results_of(search, grid, effective_n_jobs(self.n_jobs))
+        mean, rank = (self.cv_results_[f"{name}_test_score"] for name in ("mean", "rank"))
+        self.n_configurations_ = int(np.count_nonzero(np.isfinite(mean)))
+        self.best_index_ = int(np.argmin(rank))
+        self.best_score_ = float(mean[self.best_index_])
+        place = np.unravel_index(self.best_index_, search.scores.shape[1:])
+        self.best_params_ = {
+            name: search.grid[name][i]
+            for name, i in zip(search.axes, place, strict=True)
+            if name in grid
+        }
+
+    def _split(self, X, y, weights, score_weights, train, test, grid, seed):
+        """A split of the data, and its metric."""
+        train, test = np.asarray(train), np.asarray(test)
+        if weights is not None and not (weights[train].any() and weights[test].any()):
+            raise ValueError(
+                "sample_weight is zero for all samples of a part of a split; leave samples without "
+                "weight out, or give other splits by cv"
+            )
+        fitted = None if weights is None else weights[train]
+        scored = None if score_weights is None else score_weights[test]
+        Y, metric = self._targets_and_metric(X, y, train, test, scored)
+        return Split(X, train, test, Y, fitted, grid, seed, self.n_jobs), metric
+
+    def predict(self, X):
+        """Predict with the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def explain(self, X) -> LocalExplanation:
+        """The exact linear model behind each prediction of the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.explain(X)
+
+    def local_models(self, indices=None) -> Array:
+        """The samples' own models in the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.local_models(indices)
+
+    @property
+    def labels_(self) -> NDArray[np.intp]:
+        """The anchor of each sample in the best estimator, (n,)."""
+        check_is_fitted(self)
+        return self.best_estimator_.labels_
+
+    @property
+    def regime_model(self) -> FALL:
+        """The model whose anchors and labels are the regimes that pictures show: the best."""
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def save(self, path: str | Path) -> None:
+        """Write the best estimator to a file that `locallinear.load` reads."""
+        check_is_fitted(self)
+        self.best_estimator_.save(path)
+
+
+class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
+    """FALLRegressor with its parameters chosen by exhaustive cross-validation.
+
+    Every configuration of the grid is scored exactly as fitting and predicting in a loop would
+    score it, but the work that configurations share is done once, so that a million take seconds.
+
+    Parameters
+    ----------
+    grid : {"default", "paper"} or dict, default="default"
+        What to try: the library's choice, the paper's space of 1,078,000 configurations, or lists
+        of values for parameters of `FALLRegressor`.
+    cv : int, splitter or iterable, default=3
+        As in scikit-learn: a number makes splits of consecutive samples. Where these are sorted, by
+        target or in time, give a splitter: KFold(3, shuffle=True, random_state=0), TimeSeriesSplit.
+    time_budget : float, default=None
+        Seconds after the call of `fit` from which no further configurations are scored; None for
+        no end. What is scored by then covers the grid evenly. Interrupting from the keyboard has
+        the same effect.
+    scoring : str or callable, default=None
+        As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
+        neg_root_mean_squared_error, neg_mean_absolute_error and accuracy are fast, all others are
+        called once a configuration.
+    n_jobs : int, default=None
+        Threads.
+    random_state : int, RandomState or None, default=None
+        Chance in the choice of anchors: the same for all configurations and splits.
+    verbose : int, default=0
+        1 shows a progress bar, and says which of the best values lie at the edge of the grid.
+
+    Attributes
+    ----------
+    best_estimator_ : FALLRegressor
+        The best configuration, fitted on all samples.
+    best_params_ : dict
+    best_score_ : float
+        Mean score of the best configuration over the splits.
+    best_index_ : int
+        Its place in `cv_results_`.
+    cv_results_ : dict of arrays
+        `param_*`, `split*_test_score`, `mean_test_score`, `std_test_score`, `rank_test_score` as
+        in GridSearchCV, in the order of ParameterGrid, and `reason`, which says why a
+        configuration has no score. `pandas.DataFrame(cv_results_)` makes a frame of it.
+    n_configurations_ : int
+        How many configurations were scored.
+    n_splits_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> grid = {"n_neighbors": [5, 10, 20, 40], "alpha": [1, 10, 100]}
+    >>> model = FALLRegressorCV(grid, random_state=0).fit(X, y)
+    >>> model.n_configurations_
+    12
+    >>> sorted(model.best_params_)
+    ['alpha', 'n_neighbors']
+    """
+
+    _estimator_class = FALLRegressor
+
+    def _check_samples(self, X, y) -> tuple[Array, Array]:
+        return validated_targets(self, X, y)
+
+    def _targets_and_metric(self, X, y, train, test, weights):
+        Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        scoring = "r2" if self.scoring is None else self.scoring
+        if scoring in _scores.REGRESSION:
+            return Y[train], partial(_scores.REGRESSION[scoring], Y[test], weights)
+        replay = partial(_scores.ReplayRegressor, np.ndim(y) == 1)
+        return Y[train], partial(_scores.AnyScorer, scoring, X[test], y[test], weights, replay)
+
+
+class FALLClassifierCV(ClassifierMixin, _SearchCV):
+    """FALLClassifier with its parameters chosen by exhaustive cross-validation.
+
+    Parameters and attributes are those of `FALLRegressorCV`; `scoring=None` is the accuracy.
+
+    Attributes
+    ----------
+    classes_ : array (m,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from locallinear import FALLClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = FALLClassifierCV({"n_neighbors": [5, 10, 20]}, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+
+    _estimator_class = FALLClassifier
+
+    @property
+    def classes_(self) -> NDArray:
+        """The classes, in the order of `predict_proba`."""
+        return self.best_estimator_.classes_
+
+    def predict_proba(self, X) -> Array:
+        """Predict the probabilities of the classes with the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    def _check_samples(self, X, y) -> tuple[Array, NDArray]:
+        return validated_classes(self, X, y)
+
+    def _targets_and_metric(self, X, y, train, test, weights):
+        classes = np.unique(y[train])
+        Y = (y[train][:, None] == classes).astype(np.float64)
+        if self.scoring in (None, "accuracy"):
+            codes = np.where(np.isin(y[test], classes), np.searchsorted(classes, y[test]), -1)
+            return Y, partial(_scores.Accuracy, codes, weights)
+        replay = partial(_scores.ReplayClassifier, classes)
+        return Y, partial(_scores.AnyScorer, self.scoring, X[test], y[test], weights, replay)
+
+
+def fixed_seed(random_state) -> int:
+    """One seed for all configurations, so that they differ by their parameters alone."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

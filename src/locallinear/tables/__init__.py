@@ -1,0 +1,1 @@
+"""Files and frames in, columns understood: models of raw tables."""

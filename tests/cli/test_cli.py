@@ -1,0 +1,458 @@
+"""The command line writes what the library computes, and explains what it refuses."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsRegressor
+
+import locallinear
+from archives import forge, members
+from houses import houses
+from locallinear import FALLRegressor, FALLRegressorCV, load
+from locallinear.cli.commands import main
+
+
+def call(*arguments, status=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def refused(*arguments):
+    """The one sentence with which a command refuses its input."""
+    result = call(*arguments, status=2)
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("Error: ")
+
+
+def frame_of(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Data and models that the tests only read."""
+    folder = tmp_path_factory.mktemp("houses")
+    houses().to_csv(folder / "houses.csv", index=False)
+    houses(seed=1).drop(columns=["price", "kind"]).to_csv(folder / "new.csv", index=False)
+    data, others = folder / "houses.csv", ["--jobs", 1, "--quick"]
+    call("fit", data, "--target", "price", "--ignore", "rent", "--ignore", "kind",
+         "--out", folder / "price.model", *others)  # fmt: skip
+    call("fit", data, "--target", "price", "--target", "rent", "--ignore", "kind",
+         "--out", folder / "both.model", *others)  # fmt: skip
+    call("fit", data, "--target", "kind", "--ignore", "price", "--out", folder / "kind.model",
+         *others)  # fmt: skip
+    return folder
+
+
+# --- What is written is what the library computes ------------------------------------------------
+
+
+def test_fit_and_predict_are_the_python_api(folder):
+    frame, new = houses(), houses(seed=1)
+    districts = ["(missing)", "north", "old town", "south"]
+
+    def by_hand(table):
+        size = table["size (m²)"].fillna(frame["size (m²)"].median())
+        text = table["district"].fillna("(missing)")
+        return np.column_stack([size, table["rooms"], *(text == name for name in districts)])
+
+    search = FALLRegressorCV(cv=KFold(3, shuffle=True, random_state=0), random_state=0)
+    search.fit(by_hand(frame).astype(float), frame["price"])
+    told = frame_of(call("predict", folder / "price.model", folder / "new.csv").stdout)
+    assert list(told.columns) == ["predicted price"]
+    assert_allclose(told["predicted price"], search.predict(by_hand(new).astype(float)))
+
+
+@pytest.mark.parametrize("name", ["price", "both", "kind"])
+def test_what_the_columns_add_and_the_constant_are_the_prediction(folder, name):
+    arguments = (folder / f"{name}.model", folder / "new.csv")
+    told = frame_of(call("explain", *arguments, "--format", "csv").stdout)
+    said = frame_of(call("predict", *arguments).stdout)
+    parts = told.filter(like="adds: ")
+    assert "adds: district" in parts.columns
+    total = told["constant"] + parts.sum(axis=1)
+    if name == "kind":
+        assert_allclose(total, told["score"])
+        best = told.loc[told.groupby("row")["score"].idxmax(), "class"]
+        assert best.tolist() == said["predicted kind"].tolist()
+        assert_allclose(said.filter(like="probability").sum(axis=1), 1)
+    else:
+        assert_allclose(total, told["prediction"])
+        assert_allclose(told["prediction"], said.to_numpy().ravel())
+
+
+@pytest.mark.parametrize("name", ["price", "both", "kind"])
+def test_the_report_holds_rows_that_add_up(folder, tmp_path, name):
+    page = tmp_path / "why.html"
+    said = call("explain", folder / f"{name}.model", folder / "new.csv", "--out", page, "--jobs", 1)
+    assert f"The report is in {page}" in said.stdout
+    found = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page.read_text(), re.S)
+    rows = json.loads(found[1])["rows"]
+    total = np.sum(rows["contributions"], axis=2) + rows["intercept"]
+    assert_allclose(total, rows["prediction"], rtol=1e-6, atol=1e-6)
+    model = load(folder / f"{name}.model")
+    told = model.explain(houses(seed=1))
+    expected = told.contributions.sum(axis=1) + told.intercept
+    assert_allclose(rows["prediction"], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_predictions_can_stand_beside_the_data_in_a_file(folder, tmp_path):
+    out = tmp_path / "said.csv"
+    call("predict", folder / "price.model", folder / "new.csv", "--with-data", "--out", out)
+    told, given = pd.read_csv(out), pd.read_csv(folder / "new.csv")
+    assert list(told.columns) == [*given.columns, "predicted price"]
+    assert_array_equal(told["rooms"], given["rooms"])
+    whole = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
+    assert whole == [str(number) for number in given["id"]]  # 251, not 251.0
+
+
+def test_parquet_goes_in_and_out(folder, tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    houses(seed=1).to_parquet(tmp_path / "new.parquet")
+    call("predict", folder / "price.model", tmp_path / "new.parquet", "--out", tmp_path / "a.pq")
+    told = pd.read_parquet(tmp_path / "a.pq")["predicted price"]
+    assert_allclose(told, load(folder / "price.model").predict(houses(seed=1)))
+
+
+def test_a_file_with_other_marks_gives_the_same_predictions(folder, tmp_path):
+    new = pd.read_csv(folder / "new.csv")
+    new.to_csv(tmp_path / "neu.csv", index=False, sep=";", decimal=",")
+    told = call("predict", folder / "price.model", tmp_path / "neu.csv").stdout
+    assert told == call("predict", folder / "price.model", folder / "new.csv").stdout
+
+
+# --- What is said --------------------------------------------------------------------------------
+
+
+def test_fit_says_how_good_the_model_is_what_was_chosen_and_what_was_found(folder, tmp_path):
+    out = tmp_path / "one.model"
+    said = call(
+        "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
+        "--scaling", "standard", "--folds", 2, "--jobs", 1, "--out", out,
+    ).stdout  # fmt: skip
+    assert "60 rows, 3 columns to learn from, 1 of them text" in said
+    assert "Column 'id' is left out: it counts the rows" in said
+    for name in ("FALL", "KNN", "ridge", "mean"):
+        assert re.search(rf"^  {name} +[\d.]+ ± [\d.]+ +-?\d\.\d\d\d$", said, re.M), said
+    assert re.search(r"FALL's error is [\d.]+ to [\d.]+ %|cannot be told apart", said)
+    assert "n_anchor_neighbors" in said
+    assert re.search(r"price = −?[\d.]+ [+−] [\d.]+ · size \(m²\)", said)
+    assert f"The model is in {out}" in said
+    assert load(out).encoding.targets == ("price",)
+
+
+def test_numbers_are_classes_on_request(folder, tmp_path):
+    out = tmp_path / "one.model"
+    said = call(
+        "fit", folder / "houses.csv", "--target", "rooms", "--classify", "--quick", "--jobs", 1,
+        "--scaling", "quantile", "--out", out,
+    ).stdout  # fmt: skip
+    assert "Target: rooms, a class: " in said
+    # Classes are the words of the file.
+    assert set(load(out).classes_) <= {f"{i}.0" for i in range(7)}
+
+
+def test_compare_judges_all_models_and_times_them(folder):
+    said = call(
+        "compare", folder / "houses.csv", "--target", "price", "--folds", 2, "--jobs", 1,
+        "--ignore", "rent",
+    ).stdout  # fmt: skip
+    for name in ("FALL", "KNN", "kernel ridge", "ridge", "lasso", "mean"):
+        assert re.search(rf"^  {name} .*\d s$", said, re.M), said
+
+
+def test_compare_takes_the_network_lasso_where_it_is_there(folder, monkeypatch):
+    class NetworkLasso(KNeighborsRegressor):
+        def __init__(self, alpha=1.0):
+            super().__init__(n_neighbors=2)
+            self.alpha = alpha
+
+    arguments = ("--ignore", "rent", "--folds", 2, "--jobs", 1)
+    arguments = ("compare", folder / "houses.csv", "--target", "price", *arguments)
+    monkeypatch.setattr(locallinear, "NetworkLassoRegressor", NetworkLasso, raising=False)
+    assert re.search(r"^  network lasso .*\d s$", call(*arguments).stdout, re.M)
+    monkeypatch.delattr(locallinear, "NetworkLassoRegressor")
+    assert "Network lasso is left out" in call(*arguments).stdout
+
+
+def test_compare_of_classes_counts_wrong_ones(folder):
+    said = call(
+        "compare", folder / "houses.csv", "--target", "kind", "--folds", 2, "--jobs", 1,
+        "--ignore", "rent", "--ignore", "price",
+    ).stdout  # fmt: skip
+    assert re.search(r"^  most frequent class +[\d.]+ ± [\d.]+ % +\d", said, re.M), said
+
+
+def test_demo_ends_by_saying_where_the_report_is(tmp_path):
+    page = tmp_path / "report.html"
+    said = call("demo", "--out", page, "--jobs", 1).stdout
+    assert said.splitlines()[-1] == f"The report is in {page}; open it in a browser."
+    assert "progression after a year" in page.read_text()
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "explain", "compare", "demo", "reproduce"])
+def test_help_has_an_example(command):
+    assert f"Example:\n      locallinear {command}" in call(command, "--help").stdout
+
+
+def test_a_new_category_is_noted_beside_the_predictions(folder, tmp_path):
+    new = houses(seed=1).assign(district="moon")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    result = call("predict", folder / "price.model", tmp_path / "new.csv")
+    assert "60 of 60 rows, such as 'moon' in row 1" in result.stderr
+    assert len(frame_of(result.stdout)) == 60
+
+
+def test_concrete_from_the_file_to_the_report(tmp_path):
+    data = Path(os.environ.get("LOCALLINEAR_DATA", "")) / "concrete.csv"
+    if not data.is_file():
+        pytest.skip("LOCALLINEAR_DATA has no concrete.csv")
+    out, target = tmp_path / "one.model", "compressive_strength_mpa"
+    said = call("fit", data, "--target", target, "--quick", "--jobs", 1, "--out", out).stdout
+    assert "1,030 rows, 8 columns" in said
+    told = frame_of(call("predict", out, data).stdout)[f"predicted {target}"]
+    frame = pd.read_csv(data)
+    assert np.corrcoef(told, frame[target])[0, 1] > 0.95
+    call("explain", out, data, "--out", tmp_path / "why.html", "--max-rows", 50, "--jobs", 1)
+
+
+# --- What is refused -----------------------------------------------------------------------------
+
+
+def fit(data, *arguments):
+    return refused("fit", data, "--target", "price", *arguments)
+
+
+def written(tmp_path, frame):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+def test_a_missing_target_is_refused_with_the_near_match(folder):
+    sentence = refused("fit", folder / "houses.csv", "--target", "pirce")
+    assert sentence.endswith("has no column 'pirce', the target. Did you mean 'price'?")
+
+
+def test_without_a_target_the_columns_are_named(folder):
+    sentence = refused("fit", folder / "houses.csv")
+    assert "by --target. Its columns are id, size (m²), rooms, district" in sentence
+
+
+def test_a_file_that_is_not_there_is_refused(folder):
+    sentence = fit(folder / "house.csv")
+    assert sentence.startswith(f"There is no file {folder / 'house.csv'}.")
+
+
+def test_text_among_numbers_is_refused_by_row_and_column(tmp_path):
+    frame = houses()
+    frame["rooms"] = frame["rooms"].astype(object)
+    frame.loc[2, "rooms"] = "three"
+    sentence = fit(written(tmp_path, frame))
+    assert "row 3, column 'rooms': expected a number, but found 'three'" in sentence
+
+
+def test_a_constant_target_is_refused(tmp_path):
+    sentence = fit(written(tmp_path, houses().assign(price=1.0)))
+    assert "'price' is 1.0 in every row" in sentence
+
+
+def test_too_few_rows_are_refused(tmp_path):
+    assert "has 5 rows with a target; at least 10 are needed" in fit(written(tmp_path, houses(5)))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [("", "is empty"), ("price,a,a\n1,2,3\n", "two columns 'a'"), ("price\n1,2\n", "row 1 has")],
+)
+def test_a_broken_file_is_refused(tmp_path, content, sentence):
+    (tmp_path / "data.csv").write_text(content)
+    assert sentence in fit(tmp_path / "data.csv")
+
+
+def test_a_wrong_delimiter_is_refused(folder):
+    assert "leave --delimiter out" in fit(folder / "houses.csv", "--delimiter", ";")
+    assert "takes one character" in fit(folder / "houses.csv", "--delimiter", ";;")
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
+    data = folder / "houses.csv"
+    assert "there is no folder" in fit(data, "--out", tmp_path / "no" / "one.model")
+    assert "which is read from" in fit(data, "--out", data)
+    arguments = folder / "price.model", data, "--out", tmp_path / "no" / "said.csv"
+    assert "there is no folder" in refused("explain", *arguments)
+    assert "there is no folder" in refused("predict", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--jobs", 0, "0 is no number of threads"),
+        ("--seed", -1, "not in the range"),
+        ("--time-budget", "nan", "nan is no number of seconds"),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(folder, option, value, words):
+    result = call("fit", folder / "houses.csv", "--target", "price", option, value, status=2)
+    assert words in result.stderr
+
+
+def test_an_explanation_in_a_format_that_there_is_not_is_refused(folder, tmp_path):
+    arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "why.pdf"
+    assert "should end in .html" in refused("explain", *arguments)
+    assert not (tmp_path / "why.pdf").exists()
+
+
+def test_predictions_in_a_format_that_there_is_not_are_refused(folder, tmp_path):
+    arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "said.xlsx"
+    assert "should end in .csv or .parquet" in refused("predict", *arguments)
+    assert not (tmp_path / "said.xlsx").exists()
+
+
+def test_a_file_with_other_columns_is_refused_with_the_near_match(folder, tmp_path):
+    data = written(tmp_path, houses().rename(columns={"rooms": "Room"}))
+    sentence = refused("predict", folder / "price.model", data)
+    assert sentence.endswith("no column 'rooms', which the model takes. Did you mean 'Room'?")
+
+
+def test_text_where_the_model_takes_numbers_is_refused(folder, tmp_path):
+    data = written(tmp_path, houses().assign(rooms="many"))
+    sentence = refused("predict", folder / "price.model", data)
+    assert "row 1, column 'rooms': expected a number, but found 'many'" in sentence
+
+
+def test_a_model_that_is_none_is_refused(folder, tmp_path):
+    data = folder / "new.csv"
+    assert "There is no model file" in refused("predict", tmp_path / "none.model", data)
+    assert "name the model first" in refused("predict", data, data)
+    (tmp_path / "text.model").write_text("text")
+    assert "is not a model file" in refused("predict", tmp_path / "text.model", data)
+    FALLRegressor(n_neighbors=1).fit([[0.0], [1.0]], [0.0, 1.0]).save(tmp_path / "bare.model")
+    assert "holds a FALLRegressor without" in refused("predict", tmp_path / "bare.model", data)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ((b'"version": 1', b'"version": 99'), "a newer version of locallinear (file format 99"),
+        ((b'"version": 1', b'"version": 0'), "an older version of locallinear (file format 0"),
+        ((b'"version": 1', b'"other": 1'), "an older version of locallinear (file format None"),
+        ((b'"class": "FALLRegressor"', b'"class": "Later"'), "another version of locallinear: it "
+         "holds a 'Later', which this one does not know; update"),
+        ((b'"n_anchors"', b'"n_later"'), "another version of locallinear: its FALLRegressor has "
+         "the parameter 'n_later'; update locallinear, or fit and save the model again"),
+    ],
+    ids=["newer", "older", "none", "class", "parameter"],
+)  # fmt: skip
+def test_a_model_of_another_version_is_refused(folder, tmp_path, change, words):
+    content = members(folder / "price.model")
+    content["model.json"] = content["model.json"].replace(*change)
+    forge(tmp_path / "other.model", content)
+    sentence = refused("predict", tmp_path / "other.model", folder / "new.csv")
+    assert words in sentence
+
+
+# --- As a process of its own ---------------------------------------------------------------------
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "locallinear", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_the_module_is_the_command(folder, tmp_path):
+    made = run("fit", folder / "houses.csv", "--target", "price", "--quick", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert made.stderr == ""
+    told = run("predict", "houses.model", folder / "houses.csv", cwd=tmp_path)
+    assert_allclose(
+        frame_of(told.stdout)["predicted price"],
+        load(tmp_path / "houses.model").predict(houses()),
+    )
+    wrong = run("predict", "houses.model", "nothing.csv", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "Error: There is no file nothing.csv.\n"
+
+
+def test_what_is_wrong_is_one_sentence_and_status_two(folder, tmp_path):
+    frame = houses()
+    frame["rooms"] = frame["rooms"].astype(object)
+    frame.loc[2, "rooms"] = "three"
+    frame.to_csv(tmp_path / "slip.csv", index=False)
+    houses().assign(price=1.0).to_csv(tmp_path / "flat.csv", index=False)
+    houses().rename(columns={"rooms": "Room"}).to_csv(tmp_path / "other.csv", index=False)
+    content = members(folder / "price.model")
+    content["model.json"] = content["model.json"].replace(b'"version": 1', b'"version": 99')
+    forge(tmp_path / "new.model", content)
+    cases = [
+        (("fit", folder / "houses.csv", "--target", "pirce"), "Did you mean 'price'?"),
+        (("fit", "slip.csv", "--target", "price"), "row 3, column 'rooms': expected a number"),
+        (("fit", "flat.csv", "--target", "price"), "is 1.0 in every row"),
+        (("fit", "nothing.csv", "--target", "price"), "There is no file nothing.csv."),
+        (("predict", "new.model", "other.csv"), "by a newer version of locallinear"),
+        (("predict", folder / "price.model", "other.csv"), "Did you mean 'Room'?"),
+    ]
+    # Started together: most of the time is the interpreter's.
+    started = [(start(*arguments, cwd=tmp_path), words) for arguments, words in cases]
+    for process, words in started:
+        said, complaint = process.communicate()
+        assert (process.returncode, said) == (2, ""), complaint
+        (line,) = complaint.splitlines()
+        assert line.startswith("Error: ")
+        assert words in line
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-m", "locallinear", *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, **pipes, **options)
+
+
+KILLED = """
+import io, os, signal, sys
+from locallinear.runtime import files as _files
+
+class HalfWritten(io.BufferedRandom):
+    def write(self, content):
+        super().write(bytes(content)[: max(1, len(content) // 2)])
+        self.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+_files.os.fdopen = lambda handle, mode: HalfWritten(io.FileIO(handle, mode))
+from locallinear.cli.commands import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [("one.model", None), ("said.csv", b"there"), ("said.parquet", None), ("why.html", b"there")],
+)
+def test_a_kill_while_writing_leaves_no_broken_file(folder, tmp_path, name, before):
+    out = tmp_path / name
+    if before is not None:
+        out.write_bytes(before)
+    model, data, new = folder / "price.model", folder / "houses.csv", folder / "new.csv"
+    arguments = {
+        "one.model": ["fit", data, "--target", "price", "--quick", "--time-budget", 1],
+        "why.html": ["explain", model, new, "--max-rows", 5],
+    }.get(name, ["predict", model, new])
+    command = [sys.executable, "-c", KILLED, *map(str, arguments), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (out.read_bytes() if out.exists() else None) == before
+    (part,) = (path for path in tmp_path.iterdir() if path != out)
+    assert part.name.startswith(f".{name}.")

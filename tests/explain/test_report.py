@@ -1,0 +1,320 @@
+"""The report: its data is the model, and its file is whole, safe and small."""
+
+import json
+import re
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from locallinear import FALLClassifier, FALLRegressor
+from locallinear.explain import report_data, write_report
+from locallinear.runtime import files as _files
+
+HOSTILE = ["<script>alert(1)</script>", '"quo\'ted" & more', "שלום עולם", "long name " * 30]
+
+
+def data_in(path):
+    """What a machine reads from a report."""
+    found = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"), re.S
+    )
+    assert len(found) == 1
+    return json.loads(found[0])
+
+
+def assert_rows_add_up(rows, expected):
+    prediction, intercept = np.array(rows["prediction"]), np.array(rows["intercept"])
+    contributions = np.array(rows["contributions"])
+    assert contributions.shape[:2] == prediction.shape
+    np.testing.assert_allclose(contributions.sum(axis=2) + intercept, prediction, atol=1e-7)
+    np.testing.assert_allclose(prediction, expected, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile", None])
+@pytest.mark.parametrize(
+    ("m", "neighborhood"), [(1, "euclidean"), (3, "euclidean"), (1, "learned")]
+)
+def test_contributions_and_intercept_are_the_prediction_in_the_file(
+    make_problem, tmp_path, scaling, m, neighborhood
+):
+    X, y, Q = make_problem(m=m)
+    model = FALLRegressor(6, scaling=scaling, neighborhood=neighborhood, random_state=0).fit(X, y)
+    path = tmp_path / "report.html"
+    write_report(path, report_data(model, X, y, Xq=Q))
+    rows = data_in(path)["rows"]
+    assert_rows_add_up(rows, model.predict(Q).reshape(len(Q), -1))
+    why = model.explain(Q)
+    np.testing.assert_allclose(rows["coef"], why.coef.swapaxes(1, 2), rtol=1e-8, atol=1e-12)
+    anchor = np.array(rows["anchor_contributions"]).sum(axis=2) + rows["anchor_intercept"]
+    if scaling != "quantile":
+        by_anchor = np.einsum("qd,qdm->qm", Q, why.anchor_part[:, :-1]) + why.anchor_part[:, -1]
+        np.testing.assert_allclose(anchor, by_anchor, atol=1e-7)
+
+
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
+def test_sliders_run_over_ranks_and_tell_the_values_that_have_them(make_problem, neighborhood):
+    X, y, _ = make_problem()
+    model = FALLRegressor(6, scaling="quantile", neighborhood=neighborhood, random_state=0)
+    model.fit(X, y)
+    knots = report_data(model, X, y)["space"]["knots"]
+    for values, ranks, column in zip(knots["units"], knots["scaled"], X.T, strict=True):
+        np.testing.assert_allclose([values[0], values[-1]], [column.min(), column.max()], rtol=1e-6)
+        expected = np.sqrt(3) * (2 * np.arange(len(X)) + 1 - len(X)) / len(X)
+        np.testing.assert_allclose(np.interp(values, np.sort(column), expected), ranks, atol=1e-4)
+
+
+def test_classes_add_up_and_have_the_probabilities_of_predict_proba(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    labels = np.array(["low", "middle", "<b>high</b>"])[np.digitize(y, [-1, 1])]
+    model = FALLClassifier(n_anchors=6, random_state=0).fit(X, labels)
+    path = tmp_path / "report.html"
+    model.explain(Q).to_html(path)
+    data = data_in(path)
+    assert data["targets"] == list(model.classes_)
+    assert_rows_add_up(data["rows"], model.explain(Q).prediction)
+    np.testing.assert_allclose(data["rows"]["probability"], model.predict_proba(Q), atol=1e-9)
+
+
+def test_neighbors_are_the_samples_with_their_weights_and_values(make_problem):
+    X, y, Q = make_problem()
+    model = FALLRegressor(n_neighbors=4, random_state=0).fit(X, y)
+    data = report_data(model, X, y, Xq=Q)
+    why = model.explain(Q)
+    assert data["rows"]["neighbors"] == why.neighbors.tolist()
+    np.testing.assert_allclose(data["rows"]["neighbor_weights"], why.neighbor_weights, atol=1e-5)
+    for number, sample in data["samples"].items():
+        np.testing.assert_allclose(sample["values"], X[int(number)], rtol=1e-4)
+        assert sample["true"][0] == pytest.approx(y[int(number)], rel=1e-4)
+        assert sample["regime"] == model.labels_[int(number)]
+
+
+def test_what_decides_who_is_similar_is_told_the_most_important_first(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    path = tmp_path / "report.html"
+    for neighborhood in ("euclidean", "learned"):
+        model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
+        model.explain(Q).to_html(path)
+        page, similarity = path.read_text("utf-8"), data_in(path)["model"]["similarity"]
+        if neighborhood == "euclidean":
+            assert similarity is None
+            assert "All features count alike in deciding who is near." in page
+        else:
+            weights = {part["feature"]: part["weight"] for part in similarity}
+            assert list(weights.values()) == sorted(weights.values(), reverse=True)
+            for j, weight in enumerate(model.feature_weights_):
+                assert weights.get(f"x{j}", 0.0) == pytest.approx(weight)
+            first = similarity[0]
+            assert f"<bdi>{first['feature']}</bdi> ({100 * first['weight']:.0f}%)" in page
+
+
+def test_scores_are_those_of_cross_validation(make_problem):
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold, cross_val_score
+
+    X, y, _ = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    scores = report_data(model, X, y)["scores"]
+    expected = cross_val_score(clone(model), X, y, cv=KFold(5, shuffle=True, random_state=0))
+    assert scores["models"][0]["R²"]["mean"] == pytest.approx(expected.mean())
+    assert scores["models"][0]["R²"]["spread"] == pytest.approx(expected.std())
+    assert [entry["name"] for entry in scores["models"][1:]] == ["KNN", "ridge", "mean"]
+
+
+def test_regimes_are_the_labels_and_equations_those_of_their_anchors(make_problem):
+    X, y, _ = make_problem(d=7)
+    model = FALLRegressor(n_anchors=6, random_state=0).fit(X, y)
+    regimes = report_data(model, X, y)["regimes"]
+    assert sum(regime["size"] for regime in regimes) == len(X)
+    for regime in regimes:
+        anchor = model.anchor_models_[regime["label"], :, 0]
+        told = regime["equations"][0]
+        left_out = anchor[:-1].copy()
+        for term in told["terms"]:
+            feature = int(term["feature"][1:])
+            assert term["coef"] == pytest.approx(anchor[feature])
+            left_out[feature] = 0
+        assert np.count_nonzero(left_out) == told["n_smaller"]
+        assert told["constant"] == pytest.approx(anchor[-1] + left_out @ X.mean(axis=0))
+
+
+def test_hostile_names_are_text_everywhere(make_problem, tmp_path):
+    X, y, Q = make_problem(d=4, m=2)
+    frame = pandas.DataFrame(X, columns=HOSTILE)
+    targets = pandas.DataFrame(y, columns=["</script><script>alert(2)</script>", "-->\u2028"])
+    model = FALLRegressor(random_state=0).fit(frame, targets)
+    path = tmp_path / "report.html"
+    names = [f"<img src=x onerror=alert(3)> {i}" for i in range(len(Q))]
+    data = report_data(
+        model,
+        frame,
+        targets,
+        Xq=pandas.DataFrame(Q, columns=HOSTILE),
+        row_names=names,
+        title="</title><script>alert(4)</script>",
+    )
+    write_report(path, data)
+    assert data_in(path) == data
+    assert data["features"] == HOSTILE
+    assert data["targets"] == list(targets.columns)
+    assert data["rows"]["names"] == names
+    text = path.read_text("utf-8")
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+    assert text.count("</script>") == 3
+    assert "<title>&lt;/title&gt;&lt;script&gt;" in text
+
+
+def test_a_file_of_a_thousand_rows_and_twenty_features_is_below_eight_megabytes(tmp_path):
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(3000, 20)), rng.normal(size=(1000, 20))
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    model = FALLRegressor(n_anchors=20, n_neighbors=20, random_state=0).fit(X, y)
+    path = tmp_path / "report.html"
+    data = report_data(model, X, y, Xq=Q)
+    write_report(path, data)
+    assert len(data["rows"]["names"]) == 1000
+    assert 'id="sampled"' not in path.read_text("utf-8")
+    assert path.stat().st_size < 8_000_000
+
+
+def test_more_rows_or_numbers_are_sampled_and_the_page_says_so(make_problem, tmp_path):
+    X, y, _ = make_problem(n=120)
+    model = FALLRegressor(random_state=0).fit(X, y)
+    path = tmp_path / "report.html"
+    data = report_data(model, X, y, max_rows=50)
+    write_report(path, data)
+    text = path.read_text("utf-8")
+    assert len(data["rows"]["names"]) == 50
+    assert re.search(r"Rows are sampled: this page shows\s+50 of 120 rows", text)
+    names = [int(name.split()[1]) for name in data["rows"]["names"]]
+    np.testing.assert_allclose(data["rows"]["values"], X[names], rtol=1e-8)
+    np.testing.assert_allclose(np.ravel(data["rows"]["true"]), y[names], rtol=1e-4)
+
+
+def test_wide_problems_keep_the_bound_too(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 150))
+    labels = rng.integers(0, 8, size=400)
+    model = FALLClassifier(n_anchors=8, n_neighbors=3, random_state=0).fit(X, labels)
+    path = tmp_path / "report.html"
+    data = report_data(model, X, labels)
+    write_report(path, data)
+    assert len(data["rows"]["names"]) < 400 == data["rows"]["n_total"]
+    assert path.stat().st_size < 8_000_000
+
+
+def test_an_explanation_s_report_is_that_of_its_model_and_samples(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    names = ["a", "b", "c"]
+    X, Q = pandas.DataFrame(X, columns=names), pandas.DataFrame(Q, columns=names)
+    model = FALLRegressor(random_state=0).fit(X, y)
+    path = tmp_path / "report.html"
+    model.explain(Q).to_html(path, title="mine")
+    data, expected = data_in(path), report_data(model, X, y, Xq=Q, title="mine")
+    assert_rows_add_up(data["rows"], model.predict(Q)[:, None])
+    assert data["regimes"] == expected["regimes"]
+    ours, theirs = data["scores"]["models"][0], expected["scores"]["models"][0]
+    assert ours["R²"]["mean"] == pytest.approx(theirs["R²"]["mean"])
+
+
+def test_frames_of_polars_and_indices_of_pandas_are_understood(make_problem):
+    X, y, Q = make_problem()
+    names = ["a", "b", "c"]
+    frame = polars.DataFrame(X, schema=names)
+    model = FALLRegressor(random_state=0).fit(frame, y)
+    data = report_data(model, frame, y, Xq=polars.DataFrame(Q, schema=names))
+    assert data["rows"]["names"][3] == "row 3"
+    indexed = pandas.DataFrame(Q, columns=names, index=[f"mix {i}" for i in range(len(Q))])
+    assert report_data(model, frame, y, Xq=indexed)["rows"]["names"][3] == "mix 3"
+
+
+def test_too_few_samples_to_split_is_said_not_raised(tmp_path):
+    model = FALLRegressor(n_neighbors=3).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    path = tmp_path / "report.html"
+    write_report(path, report_data(model, [[0.0], [1.0], [2.0]], np.array([0.0, 1.0, 2.0])))
+    assert "could not be cross-validated" in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("n", [4, 5, 7, 11])
+def test_few_samples_are_scored_in_fewer_folds(n, make_problem):
+    X, y, _ = make_problem(n=n)
+    model = FALLRegressor(n_neighbors=1, random_state=0).fit(X, y)
+    scores = report_data(model, X, y)["scores"]
+    assert scores["n_folds"] == min(5, n // 2)
+    assert np.isfinite([entry["R²"]["mean"] for entry in scores["models"]]).all()
+    labels = np.arange(n) % 3
+    classifier = FALLClassifier(n_neighbors=1, random_state=0).fit(X, labels)
+    json.dumps(report_data(classifier, X, labels), allow_nan=False)
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+def test_rows_add_up_with_a_feature_that_is_constant_in_the_samples(make_problem, scaling):
+    X, y, Q = make_problem()
+    X[:, 1] = 7.0
+    model = FALLRegressor(n_anchors=6, scaling=scaling, random_state=0).fit(X, y)
+    assert_rows_add_up(report_data(model, X, y, Xq=Q)["rows"], model.predict(Q)[:, None])
+
+
+def test_what_rounding_leaves_of_zeros_is_zero():
+    X = np.random.default_rng(0).normal(size=(60, 3), scale=0.1)
+    X[30:] += 9.0
+    model = FALLClassifier(4, random_state=0).fit(X, np.repeat(["far", "near"], 30))
+    rows = report_data(model, Xq=X[:5] + 0.01)["rows"]
+    assert_rows_add_up(rows, model.explain(X[:5] + 0.01).prediction)
+    for name in ("coef", "contributions", "anchor_contributions"):
+        assert not np.any(rows[name])
+
+
+def test_a_class_with_one_sample_and_a_constant_feature_are_no_obstacle(tmp_path, make_problem):
+    X, y, _ = make_problem(n=40)
+    X[:, 1] = 7.0
+    labels = np.where(y > 0, "up", "down")
+    labels[0] = "alone"
+    model = FALLClassifier(n_anchors=3, random_state=0).fit(X, labels)
+    write_report(tmp_path / "report.html", report_data(model, X, labels))
+
+
+def test_a_file_is_whole_or_absent(make_problem, tmp_path, monkeypatch):
+    X, y, _ = make_problem(n=30)
+    data = report_data(FALLRegressor(random_state=0).fit(X, y), X, y)
+    path = tmp_path / "report.html"
+    write_report(path, data)
+    before = path.read_bytes()
+    monkeypatch.setattr(_files.os, "replace", _fail)
+    with pytest.raises(OSError, match="disk"):
+        write_report(path, data)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def _fail(*_):
+    raise OSError("the disk is full")
+
+
+def test_the_file_asks_for_nothing_from_elsewhere(make_problem, tmp_path):
+    X, y, _ = make_problem(n=30)
+    path = tmp_path / "report.html"
+    write_report(path, report_data(FALLRegressor(random_state=0).fit(X, y), X, y))
+    text = path.read_text("utf-8")
+    assert "default-src 'none'" in text
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=[\"']?(https?:)?//", text)
+
+
+def test_samples_that_are_not_the_fitted_ones_are_refused(make_problem):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="X must be the 120 samples"):
+        report_data(model, X[:50], y[:50], Xq=Q)
+    with pytest.raises(ValueError, match="row_names must name the 30 rows"):
+        report_data(model, X, y, Xq=Q, row_names=["a"])
+
+
+def test_an_explanation_of_a_model_that_changed_is_refused(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    why = model.explain(Q)
+    model.forget(range(60))
+    with pytest.raises(ValueError, match="the model has changed"):
+        why.to_html(tmp_path / "report.html")

@@ -1,0 +1,288 @@
+"""Neighbourhoods of trees: who shares leaves, what that depends on, and where it is kept."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import GridSearchCV, train_test_split
+
+import locallinear
+from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
+from locallinear.geometry.forest import LeafNeighbors
+from locallinear.geometry.nearness import nearness_from_arrays
+from locallinear.geometry.trees import GROWERS, grow_piecewise
+from problems import needle
+
+FEW = np.arange(4)
+
+
+@pytest.fixture(params=GROWERS)
+def forest(request):
+    """Makes a model whose neighbourhoods are made of trees, for each way to grow them."""
+    return partial(FALLRegressor, neighborhood=request.param, random_state=0)
+
+
+@pytest.fixture(scope="module", params=GROWERS.values())
+def grown(request):
+    """Samples with ties in every feature, their targets, the trees on them, and their grower."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(150, 4)).astype(float)
+    Y = np.column_stack([X[:, 0] * X[:, 1], X[:, 2]]) + 0.1 * rng.normal(size=(150, 2))
+    return X, Y, request.param(X, Y, None, FEW, 0, None), request.param
+
+
+def walk(trees, t, x):
+    """The leaf of a point in a tree, one step after the other."""
+    place = trees.roots[t]
+    while (node := trees.nodes[place])["feature"] >= 0:
+        goes_left = x[node["feature"]] <= node["threshold"]
+        place = place + 1 if goes_left else node["right"]
+    return node["right"]
+
+
+# Oracles ---------------------------------------------------------------------------------------
+
+
+def test_leaves_are_those_of_a_walk_down_each_tree(grown):
+    X, _, trees, _ = grown
+    expected = [[walk(trees, t, x) for x in X[:20]] for t in range(len(trees.roots))]
+    assert_array_equal(trees.leaves(X[:20]), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
+    X, _, trees, _ = grown
+    searchable = np.arange(len(X)) % 7 > 0
+    queries = np.random.default_rng(1).uniform(0, 6, size=(80, 4))
+    distances, rows = LeafNeighbors(trees, X, searchable, n_jobs).query(queries, 5)
+    own, theirs = trees.leaves(queries), trees.leaves(X)
+    for i, x in enumerate(queries):
+        shared = (theirs == own[:, [i]]).sum(axis=0)
+        squares = ((X - x) ** 2).sum(axis=1)
+        candidates = np.flatnonzero(searchable)
+        order = np.lexsort((candidates, squares[candidates], -shared[candidates]))
+        expected = candidates[order[:5]]
+        assert_array_equal(rows[i], expected)
+        assert_allclose(
+            distances[i] - trees.least, len(own) / np.maximum(shared[expected], 0.5) - 1
+        )
+
+
+def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(make_problem):
+    X, y, Q = make_problem()
+    for neighborhood in GROWERS:
+        model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
+        told = model.explain(Q)
+        own, theirs = (model._nearness.leaves(model._space.transform(A)) for A in (Q, X))
+        shared = (own[:, :, None] == theirs[:, told.neighbors]).mean(axis=0)
+        assert shared.min() > 0
+        told_apart = shared.max(axis=1) < 1
+        assert told_apart.mean() > 0.9
+        shared, found = shared[told_apart], told.neighbor_weights[told_apart]
+        expected = shared if neighborhood == "forest" else shared / (1 - shared)
+        assert_allclose(found, expected / expected.sum(axis=1, keepdims=True))
+
+
+def test_a_search_scores_it_as_a_loop_does(make_problem):
+    X, y, _ = make_problem(n=90)
+    grid = {"neighborhood": ["euclidean", *GROWERS], "n_neighbors": [3, 6], "alpha": [0.1, 1.0]}
+    grid["neighborhood_features"] = [None, [0, 2]]
+    found = FALLRegressorCV(grid, random_state=0).fit(X, y)
+    loop = GridSearchCV(FALLRegressor(random_state=0), grid, cv=3).fit(X, y)
+    assert_allclose(found.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"])
+
+
+# What it finds ---------------------------------------------------------------------------------
+
+
+def test_error_halves_at_least_when_most_features_are_noise(forest):
+    X_train, X_test, y_train, y_test = train_test_split(*needle(), random_state=0)
+
+    def error(model):
+        return np.mean((model.fit(X_train, y_train).predict(X_test) - y_test) ** 2)
+
+    model = forest()
+    assert error(model) < 0.5 * error(FALLRegressor(random_state=0))
+    assert set(np.argsort(model.feature_weights_)[-3:]) == {0, 1, 2}
+    assert model.feature_weights_.sum() == pytest.approx(1)
+
+
+def test_some_features_decide_who_is_near_and_all_make_the_models(make_problem):
+    X, y, Q = make_problem(d=4)
+    for neighborhood in ("euclidean", "learned", *GROWERS):
+        model = FALLRegressor(
+            neighborhood=neighborhood, neighborhood_features=[0, 2], random_state=0
+        ).fit(X, y)
+        moved = Q + np.array([0, 5, 0, -5])
+        told, there = model.explain(Q), model.explain(moved)
+        if neighborhood not in GROWERS:  # where equally many leaves are shared, all features count
+            assert_array_equal(told.neighbors, there.neighbors)
+        assert_allclose(told.neighbor_weights, there.neighbor_weights, rtol=1e-9)
+        assert (told.coef[:, 1] != 0).all()
+
+
+# What it does not depend on --------------------------------------------------------------------
+
+
+def test_order_and_repetition_of_the_samples_do_not_matter(make_problem, forest):
+    X, y, Q = make_problem()
+    weights = np.random.default_rng(0).integers(0, 3, size=len(X))
+    order = np.random.default_rng(1).permutation(len(X))
+    expected = forest().fit(X, y, weights).predict(Q)
+    shuffled = forest().fit(X[order], y[order], weights[order]).predict(Q)
+    repeated = forest().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).predict(Q)
+    assert_allclose(shuffled, expected, rtol=1e-9)
+    assert_allclose(repeated, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("grow", GROWERS.values())
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_ties_do_not_let_the_order_choose(load, grow):
+    X, y = load(return_X_y=True)
+    Y = (y[:, None] == np.unique(y)).astype(float)
+    rng = np.random.default_rng(0)
+    order, weights = rng.permutation(len(X)), rng.integers(1, 4, size=len(X))
+    features = np.arange(X.shape[1])
+    expected = grow(X, Y, None, features, 0, None).leaves(X)
+    shuffled = grow(X[order], Y[order], None, features, 0, None).leaves(X)
+    assert_array_equal(shuffled, expected)
+    weighted = grow(X, Y, weights.astype(float), features, 0, None).leaves(X)
+    repeated = np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0)
+    assert_array_equal(grow(*repeated, None, features, 0, None).leaves(X), weighted)
+
+
+@pytest.mark.parametrize("neighborhood", ["learned", *GROWERS])
+def test_samples_without_weight_may_hold_anything(make_problem, neighborhood):
+    X, y, Q = make_problem()
+    model = FALLRegressor(neighborhood=neighborhood, random_state=0)
+    expected = model.fit(X, y).predict(Q)
+    X, y = np.vstack([np.full(3, 1e9), X]), np.r_[1e14, y]
+    weights = np.r_[0.0, np.ones(len(X) - 1)]
+    assert_allclose(model.fit(X, y, weights).predict(Q), expected, rtol=1e-9)
+
+
+def test_units_and_monotone_maps_of_features_do_not_change_the_trees(grown):
+    X, Y, trees, grow = grown
+    maps = [lambda X: X * [1000, 0.01, 3, 1] + [5, 0, -7, 1]]
+    if grow is not grow_piecewise:  # whose models are linear
+        maps.append(lambda X: np.exp(X) * 1000)
+    for change in maps:
+        changed = grow(change(X), Y, None, FEW, 0, None)
+        assert_array_equal(changed.leaves(change(X)), trees.leaves(X))
+
+
+def test_n_jobs_does_not_matter(make_problem, forest):
+    X, y, Q = make_problem()
+    assert_array_equal(forest(n_jobs=2).fit(X, y).predict(Q), forest().fit(X, y).predict(Q))
+
+
+def test_one_feature_is_enough(make_problem, forest):
+    X, y, Q = make_problem(d=3)
+    model = forest(neighborhood_features=[1]).fit(X, y)
+    assert_array_equal(model.feature_weights_, [0, 1, 0])
+    moved = Q + np.array([5, 0, -5])
+    assert_allclose(model.explain(moved).neighbor_weights, model.explain(Q).neighbor_weights)
+    line = forest(alpha=1e-3).fit(X[:, [1]], 3 * X[:, 1] + 1)
+    assert_allclose(line.predict(Q[:, [1]]), 3 * Q[:, 1] + 1, atol=0.5)
+
+
+# What holds for every neighbourhood ------------------------------------------------------------
+
+
+def test_contributions_add_up_and_samples_get_their_own_models(make_problem, forest):
+    X, y, Q = make_problem(m=2)
+    model = forest(alpha=1e-9, n_neighbors=3).fit(X, y)
+    told = model.explain(Q)
+    assert_allclose(told.contributions.sum(axis=1) + told.intercept, model.predict(Q))
+    if model.neighborhood == "boosted":  # no two samples share all leaves here
+        assert_allclose(model.predict(X), y, atol=1e-6)
+
+
+def test_samples_that_come_and_go_leave_no_trace(make_problem, forest):
+    X, y, Q = make_problem()
+    model = forest().fit(X, y)
+    expected = model.predict(Q)
+    model.partial_fit(Q, np.full(len(Q), 9.0))
+    assert (model.predict(Q) > expected + 2).all()
+    model.forget(np.arange(len(X), len(X) + len(Q)))
+    assert_allclose(model.predict(Q), expected, rtol=1e-12)
+
+
+def test_leaves_follow_samples_that_move_in_memory(make_problem, forest):
+    X, y, Q = make_problem(n=100)
+    more, theirs, _ = make_problem(n=30, seed=1)
+    model = forest().fit(X, y)
+    model.partial_fit(more, theirs)  # nothing is asked in between
+    model.forget(np.arange(20))
+    step_by_step = forest().fit(X, y)
+    step_by_step.partial_fit(more, theirs).predict(Q)
+    for _ in range(20):
+        step_by_step.forget([0]).predict(Q)
+    assert_allclose(model.predict(Q), step_by_step.predict(Q), rtol=1e-12)
+
+
+def test_threads_that_ask_at_once_all_get_the_answer(make_problem, forest):
+    X, y, Q = make_problem(n=400)
+    model = forest().fit(X, y).partial_fit(Q, np.zeros(len(Q)))
+    expected = pickle.loads(pickle.dumps(model)).predict(Q)
+    with ThreadPoolExecutor(8) as pool:
+        for answer in pool.map(model.predict, [Q] * 16):
+            assert_array_equal(answer, expected)
+    assert_array_equal(model.predict(Q), expected)
+
+
+def test_the_given_target_decides_where_new_samples_belong(make_problem, forest):
+    X, y, _ = make_problem()
+    model = forest(assignment_neighbors=3).fit(X, y)
+    high, low = (model.assign(X + 1e-9, y + shift) for shift in (1000, -1000))
+    assert (high != low).any()
+    assert_array_equal(model.assign(X, y), model.labels_)
+
+
+@pytest.mark.parametrize("neighborhood", GROWERS)
+def test_files_and_pickles_keep_the_trees(make_problem, path, neighborhood):
+    X, y, Q = make_problem()
+    labels = np.where(y > 0, "up", "down")
+    model = FALLClassifier(neighborhood=neighborhood, random_state=0).fit(X, labels)
+    model.save(path)
+    for copy in (locallinear.load(path), pickle.loads(pickle.dumps(model))):
+        assert_array_equal(copy.predict_proba(Q), model.predict_proba(Q))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("right", 10**6),
+        ("right", 0),
+        ("right", -5),
+        ("feature", 4),
+        ("roots", -1),
+        ("roots", 10**6),
+    ],
+)
+def test_trees_that_walks_would_not_leave_are_refused(grown, name, value):
+    arrays = {key: array.copy() for key, array in grown[2].arrays().items()}
+    inner = np.flatnonzero(arrays["feature"] >= 0)[3]
+    arrays[name][0 if name == "roots" else inner] = value
+    with pytest.raises(ValueError, match="do not fit each other"):
+        nearness_from_arrays(4, **arrays)
+    nearness_from_arrays(4, **grown[2].arrays())
+
+
+@pytest.mark.parametrize("change", [lambda a: a[None], lambda a: a.astype(">i8"), lambda a: a[:0]])
+def test_roots_that_are_no_list_of_numbers_are_refused(grown, change):
+    arrays = grown[2].arrays()
+    arrays["roots"] = change(arrays["roots"])
+    with pytest.raises(ValueError, match="do not fit each other"):
+        nearness_from_arrays(4, **arrays)
+
+
+@pytest.mark.parametrize("features", [[], [3], [-1], [0.5], ["a"]])
+def test_features_that_are_not_there_are_refused(make_problem, features):
+    X, y, _ = make_problem(d=3)
+    with pytest.raises(ValueError, match="neighborhood_features must be numbers of features"):
+        FALLRegressor(neighborhood_features=features).fit(X, y)

@@ -1,0 +1,255 @@
+"""Who is near whom: every structure against a naive search, ties and removed rows included."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from locallinear.geometry import structures as _structures
+from locallinear.geometry.neighbors import Neighbors, intrinsic_dimension, neighbor_sets, tree_pays
+from locallinear.geometry.structures import Scan, Tree, in_cells
+
+
+def naive(points, searchable, X, n_neighbors):
+    """Distances and rows by sorting all of them, ties by the lower row."""
+    rows = np.flatnonzero(np.ones(len(points), bool) if searchable is None else searchable)
+    distances = np.sqrt(((points[None, rows] - X[:, None]) ** 2).sum(axis=2))
+    order = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
+    return np.take_along_axis(distances, order, 1), rows[order]
+
+
+def assert_nearest(neighbors, X, n_neighbors):
+    distances, rows = neighbors.query(X, n_neighbors)
+    expected, expected_rows = naive(neighbors.points, neighbors.searchable, X, n_neighbors)
+    assert_array_equal(rows, expected_rows)
+    assert_allclose(distances, expected, rtol=1e-12)
+
+
+@st.composite
+def point_sets(draw, whole=None):
+    """Points and queries; whole numbers have many ties, which are exact."""
+    n, d = draw(st.integers(1, 300)), draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**31)))
+    if draw(st.booleans()) if whole is None else whole:
+        points = rng.integers(-2, 3, size=(n, d)).astype(float)
+        X = rng.integers(-3, 4, size=(20, d)).astype(float)
+    else:
+        points, X = rng.normal(size=(n, d)), rng.normal(size=(20, d))
+        X[:5] = points[rng.integers(0, n, 5)]
+    return points, X, rng
+
+
+def alone(structure, points, searchable):
+    """Neighbours that search one structure over all points."""
+    neighbors = Neighbors(points, searchable, 1)
+    neighbors._parts = [structure(points, searchable, 0, len(points))]
+    return neighbors
+
+
+@pytest.mark.parametrize("structure", [Tree, Scan])
+@given(point_sets(), st.integers(1, 30), st.floats(0, 0.9))
+def test_each_structure_finds_what_a_naive_search_finds(structure, case, n_neighbors, removed):
+    points, X, rng = case
+    searchable = rng.uniform(size=len(points)) >= removed
+    searchable[0] = True
+    n_neighbors = min(n_neighbors, searchable.sum())
+    assert_nearest(alone(structure, points, searchable), X, n_neighbors)
+    # Rows removed after the structure was built.
+    late = alone(structure, points, None)
+    late.searchable = searchable
+    assert_nearest(late, X, n_neighbors)
+
+
+@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("n_neighbors", [255, 256, 257, 600, 1999, 2000])
+def test_each_structure_finds_hundreds_of_neighbours(structure, n_neighbors):
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(2000, 5)), rng.normal(size=(150, 5))
+    assert_nearest(alone(structure, points, None), X, n_neighbors)
+
+
+@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_scans_and_trees_are_exact_over_many_blocks_and_far_from_the_origin(structure, offset):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(10_000, 4)) + offset
+    X = np.vstack([rng.normal(size=(300, 4)) + offset, points[:50]])
+    assert_nearest(alone(structure, points, None), X, 7)
+
+
+@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_extreme_magnitudes_are_ordered(structure, scale):
+    rng = np.random.default_rng(0)
+    points, X = scale * rng.normal(size=(500, 3)), scale * rng.normal(size=(20, 3))
+    assert_nearest(alone(structure, points, None), X, 5)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e4, 1e9])
+def test_a_scan_looks_closer_where_products_do_not_tell(apart):
+    """Two clouds of close points: the farther apart, the less of a number is left for the close."""
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(6000, 3)), rng.normal(size=(300, 3))
+    points[::2] += apart
+    X[::2] += apart
+    neighbors = alone(Scan, points, None)
+    assert_nearest(neighbors, X, 5)
+    assert neighbors._parts[0]._single_pays == (apart == 0)
+    assert_nearest(neighbors, X, 5)
+
+
+def test_a_scan_goes_on_in_single_precision_after_one_odd_query():
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(2000, 3)), rng.normal(size=(200, 3))
+    points[:100] = points[0]
+    neighbors = alone(Scan, points, None)
+    for queries in (X, points[:1], X):
+        assert_nearest(neighbors, queries, 5)
+    assert neighbors._parts[0]._failed == 1
+    assert neighbors._parts[0]._single_pays
+
+
+def test_one_value_out_of_all_bounds_does_not_make_a_scan_keep_all_points():
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(20_000, 5)), rng.normal(size=(100, 5))
+    points[7, 3] = 1e9
+    assert_nearest(alone(Scan, points, None), X, 5)
+    candidates = Scan(points, None, 0, len(points)).candidates(X, 5, None, 1)
+    assert candidates.shape[1] <= 256
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 6, 300])
+@pytest.mark.parametrize("kind", ["normal", "lattice", "clusters", "one line", "repeated"])
+def test_cells_hide_nothing(kind, n_neighbors, monkeypatch):
+    """Many cells, and queries within and far outside: all as if every point was seen."""
+    monkeypatch.setattr(_structures, "CELL_QUERIES", 60)
+    rng = np.random.default_rng(0)
+    points = {
+        "normal": lambda: rng.normal(size=(9000, 3)),
+        "lattice": lambda: rng.integers(0, 12, size=(9000, 4)).astype(float),
+        "clusters": lambda: rng.normal(size=(9000, 3)) + 30 * rng.integers(0, 3, size=(9000, 1)),
+        "one line": lambda: np.outer(rng.uniform(size=9000), [1.0, 2.0, 3.0]),
+        "repeated": lambda: rng.normal(size=(90, 3))[rng.integers(0, 90, size=9000)],
+    }[kind]()
+    far = 100 * rng.normal(size=(30, points.shape[1]))
+    X = np.vstack([points[:150] + 0.1 * rng.normal(size=(150, points.shape[1])), far, points[:20]])
+    assert in_cells(points)
+    assert_nearest(alone(Scan, points, None), X, n_neighbors)
+    searchable = rng.uniform(size=9000) < 0.95
+    assert_nearest(alone(Scan, points, searchable), X, n_neighbors)
+
+
+def test_most_cells_are_not_looked_at(monkeypatch):
+    looked = []
+    whole = _structures._Blocks.__getitem__
+
+    def look(blocks, b):
+        looked.append(b)
+        return whole(blocks, b)
+
+    rng = np.random.default_rng(0)
+    points = rng.uniform(size=(60_000, 2))
+    scan = Scan(points, None, 0, len(points))
+    scan.candidates(points[:10], 5, None, 1)
+    monkeypatch.setattr(_structures._Blocks, "__getitem__", look)
+    scan.candidates(0.1 * points[:500], 5, None, 1)  # a corner
+    (blocks,) = scan._kept.values()
+    assert 0 < len(set(looked)) < len(blocks.lowest) / 4
+
+
+def test_cells_are_made_once_and_not_for_rows_that_are_left(monkeypatch):
+    made = []
+    cells = _structures._cells
+    monkeypatch.setattr(_structures, "_cells", lambda *a: made.append(len(a[1])) or cells(*a))
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(9000, 3)), rng.normal(size=(20, 3))
+    scan = Scan(points, None, 0, len(points))
+    for n_neighbors in (1, 5, 30):
+        scan.candidates(X, n_neighbors, None, 1)
+    assert made.count(9000) == 1
+    gone = np.ones(9000, dtype=bool)
+    gone[3] = False
+    scan.candidates(X, 5, gone, 1)
+    scan.candidates(X, 200, None, 1)  # too many for small groups
+    assert made.count(9000) == 1
+    assert 8999 not in made
+
+
+@given(
+    point_sets(),
+    st.lists(st.tuples(st.integers(0, 400), st.floats(0, 0.3)), min_size=1, max_size=6),
+)
+def test_appended_and_removed_rows_are_found_and_not_found(case, steps):
+    points, X, rng = case
+    n, d = points.shape
+    searchable = np.ones(n, dtype=bool)
+    memory = np.empty((20_000, d))
+    memory[:n] = points
+    neighbors = Neighbors(memory[:n], None, 1)
+    assert_nearest(neighbors, X, 1)
+    for added, removed in steps:
+        new = rng.integers(-3, 4, size=(added, d))
+        memory[n : n + added] = new
+        n += added
+        searchable = np.append(searchable, np.ones(added, dtype=bool))
+        searchable &= rng.uniform(size=n) >= removed
+        searchable[0] = True
+        neighbors.update(memory[:n], searchable)
+        assert_nearest(neighbors, X, min(6, searchable.sum()))
+    moved = memory[:n][searchable].copy()
+    neighbors.update(moved, None)
+    assert_nearest(neighbors, X, min(6, len(moved)))
+
+
+def test_rows_that_come_one_by_one_are_found_across_rebuilds():
+    rng = np.random.default_rng(0)
+    memory, X = rng.integers(-9, 10, size=(6000, 2)).astype(float), rng.normal(size=(10, 2))
+    neighbors = Neighbors(memory[:100], None, 1)
+    kinds = set()
+    for n in range(101, 6000):
+        neighbors.update(memory[:n], None)
+        if n % 37 == 0:
+            assert_nearest(neighbors, X, 5)
+            kinds.add(tuple(type(part).__name__ for part in neighbors._parts))
+    assert len(kinds) > 2, kinds
+
+
+@pytest.mark.parametrize("d", [1, 2, 8, 30])
+def test_the_choice_of_structure_cannot_be_seen(d):
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(5000, d)), rng.normal(size=(40, d))
+    chosen = Neighbors(points, None, None).query(X, 9)
+    for structure in (Tree, Scan):
+        distances, rows = alone(structure, points, None).query(X, 9)
+        assert_array_equal(rows, chosen[1])
+        assert_array_equal(distances, chosen[0])
+
+
+def test_trees_are_chosen_where_points_vary_in_few_dimensions():
+    rng = np.random.default_rng(0)
+    assert tree_pays(rng.normal(size=(100_000, 2)))
+    assert not tree_pays(rng.normal(size=(5000, 50)))
+    assert not tree_pays(rng.normal(size=(1000, 20)))
+    assert tree_pays(rng.normal(size=(100_000, 3)) @ rng.normal(size=(3, 20)))
+    assert not tree_pays(rng.normal(size=(100_000, 8)))
+
+
+def test_intrinsic_dimension_is_that_of_the_surface_not_of_the_space():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(5000, 2)) @ rng.normal(size=(2, 20))
+    assert 1 < intrinsic_dimension(flat) < 4
+    assert intrinsic_dimension(rng.normal(size=(5000, 20))) > 8
+    assert intrinsic_dimension(np.zeros((5000, 3))) == 3
+
+
+def test_neighbour_sets_of_a_graph_are_its_searchable_rows():
+    graph = csr_array(np.array([[0, 1, 1, 0], [0, 0, 0, 1], [1, 0, 1, 0], [0, 0, 0, 0]]))
+    rows, padding = neighbor_sets(graph, np.array([0, 1, 2, 3]), None)
+    sets = [set(r[~p].tolist()) for r, p in zip(rows, padding, strict=True)]
+    assert sets == [{1, 2}, {3}, {0, 2}, {3}]
+    mask = np.array([True, False, True, False])
+    rows, padding = neighbor_sets(graph, np.array([0, 2]), mask)
+    sets = [set(r[~p].tolist()) for r, p in zip(rows, padding, strict=True)]
+    assert sets == [{2}, {0, 2}]

@@ -1,0 +1,236 @@
+"""The pure functions: anchor models, weights and the simplex projection."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LinearRegression, Ridge
+
+from locallinear.kernels.grid.codegen import LANES
+from locallinear.kernels.local import combine
+from locallinear.kernels.local.anchors import elastic_net_path, fit_models, ridge_path
+from locallinear.kernels.local.elastic_net import solve_path
+from locallinear.runtime import chunks as _chunks
+from reference import certified_elastic_net
+
+ALPHAS = np.array([1.0, 0.1, 0.01])
+
+
+@st.composite
+def neighborhoods(draw, max_features=6):
+    """k neighbourhoods of K samples with weights, some of them zero."""
+    k, K = draw(st.integers(1, 3)), draw(st.integers(2, 25))
+    d, m = draw(st.integers(1, max_features)), draw(st.integers(1, 2))
+    rng = np.random.default_rng(draw(st.integers(0, 2**31)))
+    X = rng.normal(size=(k, K, d)) * 10.0 ** rng.integers(-1, 2, d) + 3 * rng.normal(size=d)
+    Y = X[..., :1] + rng.normal(size=(k, K, m))
+    weights = rng.uniform(0.2, 3, size=(k, K)) * (rng.uniform(size=(k, K)) < 0.8)
+    weights[:, 0] = 1.0
+    return X, Y, weights, draw(st.booleans())
+
+
+@given(neighborhoods(), st.sampled_from([1e-3, 0.1, 5.0]))
+def test_ridge_models_equal_scikit_learns(case, alpha):
+    X, Y, weights, fit_intercept = case
+    models = ridge_path(X, Y, weights, [alpha], fit_intercept)[0]
+    for x, y, v, A in zip(X, Y, weights, models, strict=True):
+        ridge = Ridge(alpha * v.sum(), fit_intercept=fit_intercept, solver="svd").fit(x, y, v)
+        expected = np.vstack(
+            [
+                np.reshape(ridge.coef_, (y.shape[1], -1)).T,
+                np.broadcast_to(ridge.intercept_, y.shape[1]),
+            ]
+        )
+        assert_allclose(A, expected, rtol=1e-8, atol=1e-9)
+
+
+@given(neighborhoods(), st.sampled_from([0.01, 0.1, 1.0]), st.sampled_from([0.1, 0.5, 0.95, 1.0]))
+def test_elastic_nets_equal_scikit_learns(case, alpha, l1_ratio):
+    X, Y, weights, fit_intercept = case
+    models = elastic_net_path(X, Y, weights, [alpha], l1_ratio, fit_intercept)[0]
+    for x, y, v, A in zip(X, Y, weights, models, strict=True):
+        on = v > 0
+        for target in range(y.shape[1]):
+            expected = certified_elastic_net(
+                x[on], y[on, target], v[on], alpha, l1_ratio, fit_intercept
+            )
+            assert_allclose(A[:, target], expected, rtol=1e-8, atol=1e-9)
+
+
+@given(
+    neighborhoods(max_features=40),  # more than are solved side by side
+    st.sampled_from([1e-4, 0.03, 1.0]),
+    st.sampled_from([0.01, 0.5, 1.0]),
+)
+def test_elastic_nets_satisfy_the_optimality_conditions(case, alpha, l1_ratio):
+    X, Y, weights, fit_intercept = case
+    models = elastic_net_path(X, Y, weights, [alpha], l1_ratio, fit_intercept)[0]
+    assert_optimal(X, Y, weights, fit_intercept, models, alpha, l1_ratio)
+
+
+def assert_optimal(X, Y, weights, fit_intercept, models, alpha, l1_ratio, slack=1e-9):
+    coef, share = models[:, :-1], weights / weights.sum(axis=1, keepdims=True)
+    residuals = Y - X @ coef - models[:, -1:]
+    if fit_intercept:
+        assert np.abs(np.einsum("ks,ksm->km", share, residuals)).max() <= 1e-9 * np.abs(Y).max()
+    else:
+        assert_array_equal(models[:, -1], 0)
+    gradient = np.einsum("ks,ksd,ksm->kdm", share, X, residuals) - alpha * (1 - l1_ratio) * coef
+    scale = np.einsum("ks,ksd,ksm->kdm", share, np.abs(X), np.abs(Y)).max()
+    bound = alpha * l1_ratio
+    on = coef != 0
+    assert np.abs(gradient - bound * np.sign(coef))[on].max(initial=0.0) <= slack * scale
+    assert np.abs(gradient)[~on].max(initial=0.0) <= bound + slack * scale
+
+
+@pytest.mark.parametrize("k", [1, 7, 9])
+def test_problems_beside_a_hopeless_one_are_solved_as_if_alone(k):
+    rng = np.random.default_rng(0)
+    gram, moment = np.empty((k, 4, 4)), rng.normal(size=(k, 4, 1))
+    for i in range(k):
+        rows = rng.normal(size=(12, 4))
+        gram[i] = rows.T @ rows
+    alone = [solve_path(gram[i : i + 1], moment[i : i + 1], ALPHAS, 0.5) for i in range(k)]
+    gram[0], moment[0] = np.inf, np.nan
+    together = solve_path(gram, moment, ALPHAS, 0.5)
+    for i in range(1, k):
+        assert_array_equal(together[:, i], alone[i][:, 0])
+
+
+def test_coefficients_whose_products_underflow():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 3))
+    gram, moment = (rows.T @ rows)[None], (rows.T @ rows @ [1.0, -2.0, 0.5])[None, :, None]
+    plain = solve_path(gram, moment, ALPHAS, 0.5)
+    tiny = solve_path(gram * 2.0**600, moment * 2.0**50, ALPHAS * 2.0**50, 0.5)
+    # The penalty of squares is then too small to be felt, that of absolute values is the same.
+    assert_allclose(tiny[1:] * 2.0**550, plain[1:], rtol=0.5)
+    assert (tiny != 0).any()
+
+
+def test_a_lasso_of_equal_columns_is_optimal_though_not_unique():
+    rng = np.random.default_rng(0)
+    column = rng.normal(size=(1, 30, 1))
+    X = np.concatenate([column, column, -column, rng.normal(size=(1, 30, 1))], axis=2)
+    Y = 2 * column + 0.1 * rng.normal(size=(1, 30, 1))
+    for alpha in [1e-3, 0.1]:
+        models = elastic_net_path(X, Y, np.ones((1, 30)), [alpha], 1.0, True)[0]
+        assert_optimal(X, Y, np.ones((1, 30)), True, models, alpha, 1.0)
+        again = elastic_net_path(X, Y, np.ones((1, 30)), [10.0, alpha, 1e-4], 1.0, True)[1]
+        assert_array_equal(again, models)
+
+
+def test_no_penalty_gives_the_least_squares_model_of_smallest_norm():
+    rng = np.random.default_rng(0)
+    for K, d in [(30, 4), (3, 8)]:
+        X, Y = rng.normal(size=(2, K, d)), rng.normal(size=(2, K, 2))
+        models = fit_models(X, Y, np.ones((2, K)), 0.0, 0.7, True)
+        for x, y, A in zip(X, Y, models, strict=True):
+            plain = LinearRegression().fit(x, y)
+            assert_allclose(A, np.vstack([plain.coef_.T, plain.intercept_]), atol=1e-9)
+
+
+def test_a_penalty_above_the_largest_gradient_leaves_the_mean():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(1, 20, 3)), rng.normal(size=(1, 20, 1))
+    (model,) = fit_models(X, Y, np.ones((1, 20)), 1e6, 1.0, True)
+    assert_array_equal(model[:-1], 0)
+    assert_allclose(model[-1], Y.mean())
+    assert_array_equal(fit_models(X, Y, np.ones((1, 20)), 1e6, 1.0, False), 0)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5])
+def test_models_are_finite_at_extreme_magnitudes(scale, l1_ratio):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(1, 20, 3)), rng.normal(size=(1, 20, 1))
+    plain = fit_models(X, Y, np.ones((1, 20)), 0.1, l1_ratio, True)
+    for x_scale, y_scale in [(1.0, scale), (scale, 1.0), (scale, scale)]:
+        models = fit_models(x_scale * X, y_scale * Y, np.ones((1, 20)), 0.1, l1_ratio, True)
+        assert np.isfinite(models).all()
+    if l1_ratio == 0:
+        models = fit_models(X, scale * Y, np.ones((1, 20)), 0.1, 0.0, True)
+        assert_allclose(models / scale, plain, rtol=1e-9)
+
+
+@given(neighborhoods(), st.sampled_from([0.0, 0.4]))
+def test_a_model_does_not_depend_on_which_other_penalties_are_asked_for(case, l1_ratio):
+    X, Y, weights, fit_intercept = case
+    alphas = [0.05, 3.0, 0.4]
+
+    def path(some):
+        if l1_ratio == 0:
+            return ridge_path(X, Y, weights, some, fit_intercept)
+        return elastic_net_path(X, Y, weights, some, l1_ratio, fit_intercept)
+
+    together = path(alphas)
+    for models, alpha in zip(together, alphas, strict=True):
+        assert_allclose(models, path([alpha])[0], rtol=1e-9, atol=1e-10)
+
+
+@given(neighborhoods(), st.sampled_from([0.0, 0.5]))
+def test_samples_of_weight_zero_and_the_size_of_all_weights_do_not_matter(case, l1_ratio):
+    X, Y, weights, fit_intercept = case
+    models = fit_models(X, Y, weights, 0.1, l1_ratio, fit_intercept)
+    absurd = np.where(weights[:, :, None] > 0, X, 1e6)
+    assert_allclose(
+        fit_models(absurd, Y, 7 * weights, 0.1, l1_ratio, fit_intercept),
+        models,
+        rtol=1e-8,
+        atol=1e-9,
+    )
+
+
+@given(st.integers(0, 2**31), st.floats(0.1, 12))
+def test_cut_weights_fill_the_neighbourhood_from_the_nearest(seed, total):
+    weights = np.random.default_rng(seed).uniform(0, 3, size=(4, 6))
+    cut = combine.cut_at(weights, total)
+    assert (cut >= 0).all()
+    assert (cut <= weights).all()
+    assert_allclose(cut.sum(axis=1), np.minimum(weights.sum(axis=1), total))
+    # Nobody gets anything before all nearer ones are full.
+    full = np.cumprod(cut == weights, axis=1)
+    assert (cut[:, 1:][full[:, :-1] == 0] <= 1e-12).all()
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1.0, 1e160])
+def test_distance_weights_are_inverse_distances_at_any_scale(scale):
+    distances = scale * np.array([[1.0, 2.0, 4.0], [0.0, 0.0, 1.0]])
+    weights = combine.normalised(combine.distance_weights(distances, "distance"))
+    assert_allclose(weights, [[4 / 7, 2 / 7, 1 / 7], [0.5, 0.5, 0.0]])
+    assert_array_equal(combine.normalised(np.zeros((1, 4))), np.full((1, 4), 0.25))
+
+
+def nearest_of_many(scores, candidates):
+    return ((candidates - scores) ** 2).sum(axis=1).min()
+
+
+@given(st.integers(0, 2**31), st.integers(1, 6), st.sampled_from([1e-3, 1.0, 50.0]))
+def test_projection_is_nearer_than_any_other_point_of_the_simplex(seed, m, spread):
+    rng = np.random.default_rng(seed)
+    scores = spread * rng.normal(size=(1, m))
+    projected = combine.nearest_probabilities(scores)
+    assert_allclose(projected.sum(), 1)
+    assert (projected >= 0).all()
+    others = np.vstack([rng.dirichlet(np.full(m, 0.3), size=200), np.eye(m)])
+    others = np.vstack([others, 0.99 * projected + 0.01 * others])
+    distance = ((projected - scores) ** 2).sum()
+    assert nearest_of_many(scores[0], others) >= distance * (1 - 1e-9)
+
+
+def test_projection_keeps_probabilities_and_ignores_a_common_shift():
+    p = np.random.default_rng(0).dirichlet(np.ones(4), size=10)
+    assert_allclose(combine.nearest_probabilities(p), p, atol=1e-12)
+    assert_allclose(combine.nearest_probabilities(p + 5), p, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e15, 1e17, 1e300])
+def test_projection_of_huge_scores_is_the_vertex_or_the_tie(size):
+    scores = size * np.array([[1.0, 1.0, 1.0], [1.0, 0.9, 0.0], [-1.0, -1.0, -2.0]])
+    expected = [[1 / 3, 1 / 3, 1 / 3], [1, 0, 0], [0.5, 0.5, 0]]
+    assert_allclose(combine.nearest_probabilities(scores), expected)
+
+
+def test_arrays_are_padded_to_the_lanes_of_the_compiled_code():
+    assert _chunks.LANES == LANES

@@ -1,0 +1,131 @@
+"""Tables from files: what is found out, and what is refused with which sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from houses import houses
+from locallinear.tables.files import find_decimal, find_delimiter, read_table
+from locallinear.tables.table import TableError, as_table
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(content, **options):
+        path = tmp_path / "data.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_table(path, **options)
+
+    return read
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_any_delimiter_gives_the_same_table(read, delimiter):
+    frame = houses()
+    table = read(frame.to_csv(index=False, sep=delimiter))
+    pd.testing.assert_frame_equal(table.frame, as_table(frame).frame)
+
+
+def test_decimal_commas_are_found_out(read):
+    frame = houses()
+    table = read(frame.to_csv(index=False, sep=";", decimal=","))
+    pd.testing.assert_frame_equal(table.frame, as_table(frame).frame)
+    assert table.decimal == ","
+
+
+def test_parquet_gives_the_same_table(tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    frame = houses()
+    frame.to_parquet(tmp_path / "data.parquet")
+    table = read_table(tmp_path / "data.parquet")
+    pd.testing.assert_frame_equal(table.frame, as_table(frame).frame)
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "data.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(TableError, match=r"needs pyarrow|not a whole Parquet"):
+        read_table(tmp_path / "data.parquet")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_umlauts_survive_the_usual_encodings(read, encoding):
+    table = read("größe,ort\n1,Köln\n2,Zürich\n".encode(encoding))
+    assert table.columns == ["größe", "ort"]
+    assert table.frame["ort"].tolist() == ["Köln", "Zürich"]
+
+
+def test_missing_values_have_many_words(read):
+    table = read("a,b\n1,x\n,NA\nn/a,?\nnull,-9\n", missing=["-9"])
+    assert_array_equal(table.frame["a"], [1, np.nan, np.nan, np.nan])
+    assert table.frame["b"].isna().tolist() == [False, True, True, True]
+
+
+def test_codes_keep_their_zeros_where_they_are_asked_for_as_text(read):
+    assert read("code\n007\n012\n", text=["code"]).frame["code"].tolist() == ["007", "012"]
+
+
+def test_quotes_hold_delimiters_and_line_ends(read):
+    table = read('a,b\n1,"x, y"\n2,"two\nlines"\n')
+    assert table.frame["b"].tolist() == ["x, y", "two\nlines"]
+
+
+def test_lines_that_end_in_a_delimiter_have_no_further_column(read):
+    assert read("a;b;\n1;2;\n3;4;\n").columns == ["a", "b"]
+
+
+def test_thousands_are_not_taken_for_decimals():
+    assert find_decimal("\t", [["1,234"], ["12,345,678"]]) == "."
+    assert find_decimal("\t", [["1,234"], ["1,5"]]) == ","
+    assert find_decimal("\t", [["1,25"], ["1.5"]]) == "."
+
+
+def test_text_with_commas_does_not_hide_the_semicolon():
+    assert find_delimiter("name;value\nSmith, John;1,5\nMiller, Ann;2,5\n") == ";"
+
+
+def test_a_near_name_is_proposed(read):
+    table = read("price,size,Size of plot\n1,2,3\n")
+    with pytest.raises(TableError, match=r"no column 'Pryce', the target. Did you mean 'price'\?"):
+        table.require(["Pryce"], "the target")
+    with pytest.raises(TableError, match=r"Did you mean 'Size of plot'\?"):
+        table.require(["plot"], "the target")
+
+
+def test_names_that_are_nowhere_near_are_not_proposed(read):
+    table = read("price,size\n1,2\n")
+    sentence = r"no column 'cement' and 1 more, which the model takes. Its columns are price, size."
+    with pytest.raises(TableError, match=sentence):
+        table.require(["cement", "water", "size"], "which the model takes")
+    with pytest.raises(TableError, match="a single column, 'a b c': if that is several"):
+        read("a b c\n1 2 3\n").require(["a"], "the target")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "sentence"),
+    [
+        ("", {}, "is empty; it should have a line of column names"),
+        ("a,b\n", {}, "has column names, but no rows"),
+        ("a,b,a\n1,2,3\n", {}, r"two columns 'a' \(number 1 and 3\); rename one"),
+        ("a,b\n1,2\n3\n", {}, "row 2 has 1 cells, but the header has 2"),
+        ("1,2\n3,4\n", {}, "begins with numbers"),
+        ("a,b\n1,inf\n", {}, "row 1, column 'b': the number is infinite"),
+        ("a,b\n1,2\n", {"delimiter": ";"}, "but 2 with a comma; leave --delimiter out"),
+        (b"PK\x03\x04...", {}, "save the sheet as CSV"),
+        (b"a\0b", {}, "is not text"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_a_sentence(read, content, options, sentence):
+    with pytest.raises(TableError, match=sentence):
+        read(content, **options)
+
+
+def test_a_file_that_is_not_there_is_named_with_its_neighbour(tmp_path):
+    (tmp_path / "houses.csv").write_text("a\nx\n")
+    with pytest.raises(TableError, match=r"no file .*hauses.csv. Did you mean .*houses.csv\?"):
+        read_table(tmp_path / "hauses.csv")
+    with pytest.raises(TableError, match="there is no folder"):
+        read_table(tmp_path / "nowhere" / "houses.csv")
+    with pytest.raises(TableError, match="is a folder"):
+        read_table(tmp_path)
