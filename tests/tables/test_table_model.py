@@ -52,6 +52,14 @@ def test_ranks_are_those_of_numbers_and_text_has_value_one():
     assert fitted().explain(frame).ranks is None
 
 
+def test_an_explanation_by_column_holds_that_by_feature_of_the_estimator():
+    model, frame = fitted(("price", "rent"), scaling="quantile"), houses(seed=1)
+    encoded, raw = model.explain(frame).encoded, model.estimator.explain(model.encode(frame))
+    assert_array_equal(encoded.coef, raw.coef)
+    assert_array_equal(encoded.regressors, raw.ranks)
+    assert encoded.encoded is None
+
+
 def test_learned_weights_are_summed_by_column():
     told = fitted(neighborhood="learned").explain(houses())
     assert told.feature_weights.shape == (3,)

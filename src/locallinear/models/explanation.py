@@ -1,11 +1,11 @@
-"""Why a prediction is what it is: its exact linear model and where that came from."""
+"""Why a prediction is what it is: the exact linear model behind it, and what it was made from."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..runtime.extras import extra
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# The fields with one entry per query; those in ROWS may be None.
+ARRAYS = ["prediction", "coef", "intercept", "contributions", "anchor_part", "correction_part"]
+ARRAYS += ["neighbors", "neighbor_weights", "neighbor_labels"]
+ROWS = ["ranks", "X", "index"]
+
 
 @dataclass(frozen=True, eq=False)
 class LocalExplanation:
@@ -21,23 +26,23 @@ class LocalExplanation:
 
     Each prediction is ``contributions.sum(axis=1) + intercept``, to rounding, and each
     contribution is a coefficient times the feature's value (with scaling "quantile", its rank).
-    Axis letters: q queries, d features, m targets (for a classifier, a column a class),
-    K neighbours. Of an ensemble, models are means over its members and neighbours are those of
-    any member, with their weights in all, heaviest first; a query with fewer than another is filled
-    up with its first at weight 0.
+    Axis letters: q queries, d features, m targets (for a classifier, one per class), K neighbours.
+    For an ensemble, models are means over the members, and neighbours are those of any member with
+    their total weights, heaviest first; where a query has fewer neighbours than another, its first
+    one is repeated with weight 0.
 
     Attributes
     ----------
     prediction : array (q,) or (q, m)
         The predictions; for a classifier the linear scores of the classes, whose nearest
-        probabilities `predict_proba` gives.
+        probabilities `predict_proba` returns.
     coef : array (q, d, m)
         Coefficients in the units of X; with scaling "quantile" those of `ranks`.
     intercept : array (q, m)
     contributions : array (q, d, m)
         What each original feature adds to the prediction.
     anchor_part, correction_part : arrays (q, d + 1, m)
-        The mixture of anchor models and the correction on top of it, intercept last; their sum is
+        The mixture of anchor models and the correction added to it, intercept last; their sum is
         the model. (R_pred and C_pred of the paper.)
     neighbors : array (q, K)
         The samples whose models were averaged, nearest first.
@@ -46,18 +51,21 @@ class LocalExplanation:
     neighbor_labels : array (q, K)
         Their anchors.
     feature_weights : array (d,) or None
-        How much each feature, in standard deviations, counts in deciding who is near; they sum
-        to one. None where all count alike.
+        How much each feature, in standard deviations, counts in deciding which samples are near;
+        they sum to one. None where all count alike.
     feature_names, target_names : lists of str
     ranks : array (q, d) or None
-        What the coefficients multiply with scaling "quantile": where each value stands among the
+        What the coefficients multiply with scaling "quantile": the rank of each value among the
         samples, from -1.73, the lowest, to 1.73, the highest. None where they multiply X.
     X : array (q, d) or None
-        The queries; for a TableModel a frame of its columns as they stand in the table.
+        The queries; for a TableModel a frame of its columns as they are in the table.
     index : sequence (q,) or None
-        What the queries are called, where they came in a pandas frame.
+        The names of the queries, where they came in a pandas frame.
     model : estimator or None
-        The model that was asked, for pictures and reports that say where the queries stand.
+        The model that was asked, for pictures and reports.
+    encoded : LocalExplanation or None
+        For a TableModel, whose features are columns, the same by feature of its estimator: a
+        column of text has one feature per category.
     """
 
     prediction: Array
@@ -76,14 +84,34 @@ class LocalExplanation:
     X: Any = field(default=None, repr=False)
     index: Any = field(default=None, repr=False)
     model: Any = field(default=None, repr=False)
+    encoded: "LocalExplanation | None" = field(default=None, repr=False)
+
+    @property
+    def regressors(self) -> Any:
+        """What the coefficients multiply, (q, d): X, or with scaling "quantile" its ranks.
+
+        For a TableModel, `encoded` has them; by column, the coefficient of a text multiplies 1.
+        """
+        return self.X if self.ranks is None else self.ranks
+
+    def take(self, rows: ArrayLike) -> "LocalExplanation":
+        """The explanation of some of the queries, given by their numbers."""
+        rows = np.asarray(rows)
+        taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in ARRAYS}
+        for name in ROWS:
+            of_queries = getattr(self, name)
+            if of_queries is not None:
+                taken[name] = getattr(of_queries, "iloc", of_queries)[rows]
+        encoded = None if self.encoded is None else self.encoded.take(rows)
+        return replace(self, **taken, encoded=encoded)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """One line a query, target and feature: value, coefficient and contribution.
+        """One line per query, target and feature: value, coefficient and contribution.
 
-        With scaling "quantile" the value's rank comes after it, which the coefficient multiplies.
-        Queries are called as in the frame that they came in. The feature "(intercept)" has the
-        constant and no value; a query's contributions to a target add up to the prediction.
-        Needs pandas.
+        With scaling "quantile" the value is followed by its rank, which the coefficient
+        multiplies. Queries have the names of the frame that they came in. The feature
+        "(intercept)" has the constant and no value; a query's contributions to a target add up to
+        the prediction. Needs pandas.
         """
         pandas = extra("pandas", "report", "Frames")
         q = len(self.contributions)
@@ -111,14 +139,14 @@ class LocalExplanation:
                 frame.insert(0, name, np.repeat(each, len(self.target_names), axis=0).ravel())
         return frame
 
-    def plot(self, row: int = 0, target: int | str = 0, ax=None, **options):
-        """Draw one prediction's contributions and the neighbours that made it.
+    def plot(self, row: int = 0, target: int | str = 0, ax: Any = None, **options: Any) -> Any:
+        """Draw one prediction's contributions and the neighbours that it was made from.
 
         Parameters
         ----------
         row : int
         target : int or str
-            Which target or class, by place or name.
+            Which target or class, by number or name.
         ax : matplotlib Axes, optional
         options : as for `locallinear.explain.ContributionDisplay.plot`
 
@@ -126,20 +154,19 @@ class LocalExplanation:
         -------
         locallinear.explain.ContributionDisplay
         """
-        # Pictures build on explanations: the one import that goes up, when a picture is wanted.
-        from ..explain import ContributionDisplay
+        from ..explain import ContributionDisplay  # loaded when a picture is wanted
 
         display = ContributionDisplay.from_explanation(self, row=row, target=target)
         return display.plot(ax=ax, **options)
 
-    def to_html(self, path: str | Path, **options) -> None:
+    def to_html(self, path: str | Path, **options: Any) -> None:
         """Write the report on the model and these queries: one file that needs no network.
 
         Parameters
         ----------
         path : str or Path
-        options : as for `locallinear.explain.report_data`
+        options : as for `locallinear.explain.data_of_explanation`
         """
-        from ..explain import data_of_explanation, write_report  # up, as in `plot`
+        from ..explain import data_of_explanation, write_report  # as in `plot`
 
         write_report(path, data_of_explanation(self, **options))

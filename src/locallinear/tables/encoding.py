@@ -39,6 +39,11 @@ class Column:
         return bool(self.categories)
 
     @property
+    def texts(self) -> tuple[str | None, ...]:
+        """The text that each category stands for; None for a cell without a value."""
+        return tuple(None if c == NO_VALUE else c for c in self.categories)
+
+    @property
     def encoded_names(self) -> list[str]:
         """What its encoded columns are called."""
         return [f"{self.name} is {c}" for c in self.categories] if self.is_text else [self.name]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..io import register, save
 from ..models.explanation import LocalExplanation
-from .encoding import Encoding, by_column
+from .encoding import Column, Encoding, by_column
 from .table import Table, as_table
 
 Array = NDArray[np.float64]
@@ -57,6 +57,15 @@ class TableModel:
         """The classes, in the order of `predict_proba`."""
         return self.estimator.classes_
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in the order of the estimator's features."""
+        return self.encoding.columns
+
+    def true_targets(self, data) -> NDArray:
+        """The targets or classes that a frame holds."""
+        return self.encoding.outputs(self.read(data))
+
     def read(self, data) -> Table:
         """The rows of a frame as this model takes them: what is text, and what means no value."""
         return as_table(data, self.encoding.text, self.encoding.missing)
@@ -81,15 +90,16 @@ class TableModel:
         """
         table = self.read(data)
         inputs = self.encode(table)
+        index = getattr(data, "index", None)
         raw = self.estimator.explain(inputs)
-        values = inputs.to_numpy() if raw.ranks is None else raw.ranks
+        raw = replace(raw, target_names=self.target_names, index=index)
         owners = self.encoding.owners
         numbers = [place for place, c in enumerate(self.encoding.columns) if not c.is_text]
         inputs_of_numbers = np.searchsorted(owners, numbers)
         whole = {"contributions": by_column(raw.contributions, owners)}
         for name in ("anchor_part", "correction_part"):
             part = getattr(raw, name)
-            added = by_column(part[:, :-1] * values[:, :, None], owners)
+            added = by_column(part[:, :-1] * raw.regressors[:, :, None], owners)
             added[:, numbers] = part[:, inputs_of_numbers]
             whole[name] = np.concatenate([added, part[:, -1:]], axis=1)
         ranks = None
@@ -101,11 +111,10 @@ class TableModel:
             coef=whole["anchor_part"][:, :-1] + whole["correction_part"][:, :-1],
             feature_weights=self._weights(raw.feature_weights),
             feature_names=self.encoding.names,
-            target_names=self.target_names,
             ranks=ranks,
             X=table.frame[self.encoding.names],
-            index=getattr(data, "index", None),
             model=self,
+            encoded=raw,
             **whole,
         )
 

@@ -1,0 +1,48 @@
+"""LocalExplanation as data: parts of it are the explanations of those queries."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas
+import pytest
+from numpy.testing import assert_allclose
+
+from houses import fitted, houses
+from locallinear import FALLRegressor
+from locallinear.models.explanation import ARRAYS, ROWS
+
+ROWS_TAKEN = [7, 2, 2]
+ABOUT_THE_MODEL = {"feature_weights", "feature_names", "target_names", "model"}
+
+
+def assert_same(one, other):
+    for name in ARRAYS:
+        assert_allclose(getattr(one, name), getattr(other, name), atol=1e-12)
+    for name in ROWS:
+        ours, theirs = getattr(one, name), getattr(other, name)
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            assert pandas.DataFrame(ours).equals(pandas.DataFrame(theirs))
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_taking_queries_is_explaining_them_alone(make_problem, scaling):
+    X, y, Q = make_problem(m=2)
+    model = FALLRegressor(scaling=scaling, random_state=0).fit(X, y)
+    assert_same(model.explain(Q).take(ROWS_TAKEN), model.explain(Q[ROWS_TAKEN]))
+
+
+def test_taking_rows_of_a_table_takes_them_by_column_and_by_feature():
+    model, frame = fitted(), houses(seed=1).set_index("name")
+    taken, expected = model.explain(frame).take(ROWS_TAKEN), model.explain(frame.iloc[ROWS_TAKEN])
+    assert_same(taken.encoded, expected.encoded)
+    assert_same(replace(taken, X=taken.X.reset_index(drop=True)), expected)
+    assert taken.index.tolist() == ["house 7", "house 2", "house 2"]
+
+
+def test_each_field_belongs_to_the_queries_or_to_the_model(make_problem):
+    X, y, Q = make_problem()
+    why = FALLRegressor(random_state=0).fit(X, y).explain(Q)
+    assert {field.name for field in fields(why)} == {*ARRAYS, *ROWS, *ABOUT_THE_MODEL, "encoded"}
+    assert all(len(getattr(why, name)) == len(Q) for name in ARRAYS)
+    assert np.shares_memory(why.regressors, why.X)
