@@ -15,9 +15,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
-from sklearn.neighbors import KNeighborsRegressor
 
-import locallinear
 from archives import forge, members
 from houses import houses
 from locallinear import FALLRegressor, FALLRegressorCV, load
@@ -171,22 +169,8 @@ def test_compare_judges_all_models_and_times_them(folder):
         "compare", folder / "houses.csv", "--target", "price", "--folds", 2, "--jobs", 1,
         "--ignore", "rent",
     ).stdout  # fmt: skip
-    for name in ("FALL", "KNN", "kernel ridge", "ridge", "lasso", "mean"):
+    for name in ("FALL", "KNN", "kernel ridge", "ridge", "lasso", "network lasso", "mean"):
         assert re.search(rf"^  {name} .*\d s$", said, re.M), said
-
-
-def test_compare_takes_the_network_lasso_where_it_is_there(folder, monkeypatch):
-    class NetworkLasso(KNeighborsRegressor):
-        def __init__(self, alpha=1.0):
-            super().__init__(n_neighbors=2)
-            self.alpha = alpha
-
-    arguments = ("--ignore", "rent", "--folds", 2, "--jobs", 1)
-    arguments = ("compare", folder / "houses.csv", "--target", "price", *arguments)
-    monkeypatch.setattr(locallinear, "NetworkLassoRegressor", NetworkLasso, raising=False)
-    assert re.search(r"^  network lasso .*\d s$", call(*arguments).stdout, re.M)
-    monkeypatch.delattr(locallinear, "NetworkLassoRegressor")
-    assert "Network lasso is left out" in call(*arguments).stdout
 
 
 def test_compare_of_classes_counts_wrong_ones(folder):

@@ -17,9 +17,9 @@ from locallinear.explain import (
     PredictionDisplay,
     RegimeDisplay,
 )
-from locallinear.explain._equations import equation
-from locallinear.explain._subject import subject_of
-from locallinear.explain._text import largest, number, plural, shorten
+from locallinear.explain.equations import equation
+from locallinear.explain.text import largest, number, plural, shorten
+from locallinear.explain.view import view_of
 
 matplotlib.use("agg")
 
@@ -158,9 +158,9 @@ def test_the_path_ends_at_the_model_fitted_with_that_alpha(make_problem):
     X, y, Q = make_problem()
     model = FALLRegressor(random_state=0).fit(X, y)
     path = AlphaPathDisplay.from_estimator(model, Q, row=1, alphas=[0.3, 30.0])
-    for alpha, said in zip(path.alphas, path.predictions, strict=True):
+    for alpha, predicted in zip(path.alphas, path.predictions, strict=True):
         other = FALLRegressor(alpha=alpha, random_state=0).fit(X, y)
-        assert said == pytest.approx(other.predict(Q[1:2])[0])
+        assert predicted == pytest.approx(other.predict(Q[1:2])[0])
 
 
 def test_predicted_against_true_is_predict_and_y(problem):
@@ -274,7 +274,7 @@ def equation_of(*coef, spread=(1.0, 1.0, 1.0), limit=4):
     X = np.repeat([[-1.0], [1.0]], len(coef), axis=1) * spread
     names = list("abcdefgh")[: len(coef)]
     model = FALLRegressor(n_neighbors=1).fit(pandas.DataFrame(X, columns=names), [0.0, 1.0])
-    return equation(subject_of(model), np.array([*coef, 3.0]), "y", limit)
+    return equation(view_of(model), np.array([*coef, 3.0]), "y", limit)
 
 
 def test_an_equation_names_what_matters_first():
@@ -292,7 +292,7 @@ def test_samples_come_back_from_the_feature_space_with_their_zeros(scaling, neig
     rng = np.random.default_rng(0)
     X = np.where(rng.random((200, 4)) < 0.5, 0.0, rng.gamma(2, 100, (200, 4)))
     model = FALLRegressor(scaling=scaling, neighborhood=neighborhood).fit(X, X[:, 0] + X[:, 1])
-    inputs, _ = subject_of(model).samples
+    inputs, _ = view_of(model).samples
     assert_array_equal(inputs == 0, X == 0)
     assert_allclose(inputs, X, rtol=1e-12)
 
@@ -300,8 +300,8 @@ def test_samples_come_back_from_the_feature_space_with_their_zeros(scaling, neig
 def test_an_equation_keeps_the_term_of_a_column_that_is_constant_in_the_samples():
     X = np.array([[0.0, 7.0], [1.0, 7.0]])
     model = FALLRegressor(n_neighbors=1).fit(X, [0.0, 1.0])
-    said = equation(subject_of(model), np.array([2.0, 5.0, 3.0]), "y")
-    assert said == "y = 3 + 2 · x0 + 5 · x1"
+    text = equation(view_of(model), np.array([2.0, 5.0, 3.0]), "y")
+    assert text == "y = 3 + 2 · x0 + 5 · x1"
 
 
 def test_an_equation_counts_the_terms_that_it_leaves_out():
@@ -315,10 +315,10 @@ def test_an_equation_with_terms_left_out_is_exact_where_these_are_average():
     X = np.array([[0.0, 1970.0, 2.0], [10.0, 1972.0, 4.0]])
     model = FALLRegressor(n_neighbors=1).fit(X, [0.0, 1.0])
     line = np.array([2.0, -0.2, 0.1, 428.0])
-    said = equation(subject_of(model), line, "y", limit=1)
-    assert said == "y = 34.1 + 2 · x0 + 2 smaller terms"  # 428 − 0.2 · 1971 + 0.1 · 3
+    text = equation(view_of(model), line, "y", limit=1)
+    assert text == "y = 34.1 + 2 · x0 + 2 smaller terms"  # 428 − 0.2 · 1971 + 0.1 · 3
     # Where none is left out it is the model itself.
-    assert equation(subject_of(model), line, "y").startswith("y = 428 + 2 · x0 − 0.2 · x1")
+    assert equation(view_of(model), line, "y").startswith("y = 428 + 2 · x0 − 0.2 · x1")
 
 
 @pytest.mark.parametrize(
@@ -339,10 +339,10 @@ def test_a_row_or_target_that_is_not_there_is_named(make_problem, options, messa
 
 def test_a_target_can_be_named():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    told = FALLClassifier(random_state=0).fit(X, y.map(str)).explain(X[:3])
-    named = ContributionDisplay.from_explanation(told, row=1, target="2")
+    why = FALLClassifier(random_state=0).fit(X, y.map(str)).explain(X[:3])
+    named = ContributionDisplay.from_explanation(why, row=1, target="2")
     assert named.target_name == "2"
-    assert named.prediction == told.prediction[1, 2]
+    assert named.prediction == why.prediction[1, 2]
 
 
 def test_other_estimators_are_refused_by_name(make_problem):

@@ -83,7 +83,7 @@ def test_a_report_tells_of_the_members(samples, tmp_path):
     assert "The mean of 3 local linear models (FALL) of 151 samples" in page
 
 
-def test_who_is_similar_is_decided_by_the_members_mean_weights(samples):
+def test_feature_weights_are_the_means_of_the_members(samples):
     X, y = samples
     model = few(4, max_features=1.0).fit(X, y)
     assert model.explain(X[:1]).feature_weights is None

@@ -8,8 +8,9 @@ import pandas
 import polars
 import pytest
 
+from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
-from locallinear.explain import report_data, write_report
+from locallinear.explain import data_of_explanation, report_data, write_report
 from locallinear.runtime import files as _files
 
 HOSTILE = ["<script>alert(1)</script>", '"quo\'ted" & more', "שלום עולם", "long name " * 30]
@@ -90,22 +91,22 @@ def test_neighbors_are_the_samples_with_their_weights_and_values(make_problem):
         assert sample["regime"] == model.labels_[int(number)]
 
 
-def test_what_decides_who_is_similar_is_told_the_most_important_first(make_problem, tmp_path):
+def test_feature_weights_are_listed_the_heaviest_first(make_problem, tmp_path):
     X, y, Q = make_problem()
     path = tmp_path / "report.html"
     for neighborhood in ("euclidean", "learned"):
         model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
         model.explain(Q).to_html(path)
-        page, similarity = path.read_text("utf-8"), data_in(path)["model"]["similarity"]
+        page, listed = path.read_text("utf-8"), data_in(path)["model"]["feature_weights"]
         if neighborhood == "euclidean":
-            assert similarity is None
-            assert "All features count alike in deciding who is near." in page
+            assert listed is None
+            assert "All features have the same weight in deciding which samples are near." in page
         else:
-            weights = {part["feature"]: part["weight"] for part in similarity}
+            weights = {part["feature"]: part["weight"] for part in listed}
             assert list(weights.values()) == sorted(weights.values(), reverse=True)
             for j, weight in enumerate(model.feature_weights_):
                 assert weights.get(f"x{j}", 0.0) == pytest.approx(weight)
-            first = similarity[0]
+            first = listed[0]
             assert f"<bdi>{first['feature']}</bdi> ({100 * first['weight']:.0f}%)" in page
 
 
@@ -129,14 +130,14 @@ def test_regimes_are_the_labels_and_equations_those_of_their_anchors(make_proble
     assert sum(regime["size"] for regime in regimes) == len(X)
     for regime in regimes:
         anchor = model.anchor_models_[regime["label"], :, 0]
-        told = regime["equations"][0]
+        equation = regime["equations"][0]
         left_out = anchor[:-1].copy()
-        for term in told["terms"]:
+        for term in equation["terms"]:
             feature = int(term["feature"][1:])
             assert term["coef"] == pytest.approx(anchor[feature])
             left_out[feature] = 0
-        assert np.count_nonzero(left_out) == told["n_smaller"]
-        assert told["constant"] == pytest.approx(anchor[-1] + left_out @ X.mean(axis=0))
+        assert np.count_nonzero(left_out) == equation["n_smaller"]
+        assert equation["constant"] == pytest.approx(anchor[-1] + left_out @ X.mean(axis=0))
 
 
 def test_hostile_names_are_text_everywhere(make_problem, tmp_path):
@@ -217,6 +218,55 @@ def test_an_explanation_s_report_is_that_of_its_model_and_samples(make_problem, 
     assert data["regimes"] == expected["regimes"]
     ours, theirs = data["scores"]["models"][0], expected["scores"]["models"][0]
     assert ours["R²"]["mean"] == pytest.approx(theirs["R²"]["mean"])
+
+
+@pytest.fixture
+def explained(monkeypatch):
+    """How many rows each call of `explain` had."""
+    calls = []
+    explain = FALLRegressor.explain
+
+    def counted(self, X):
+        calls.append(len(X))
+        return explain(self, X)
+
+    monkeypatch.setattr(FALLRegressor, "explain", counted)
+    return calls
+
+
+def test_rows_are_explained_once_for_a_report_and_never_again(make_problem, explained, tmp_path):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    report_data(model, X, y, Xq=Q, max_rows=20)
+    assert explained == [20]
+    why = model.explain(Q)
+    why.to_html(tmp_path / "report.html", max_rows=20)
+    why.plot(3, max_neighbors=0)
+    assert explained == [20, 30]
+
+
+def test_rows_of_a_table_are_explained_once_for_a_report_and_never_again(explained, tmp_path):
+    model, frame = fitted(), houses(seed=1)
+    report_data(model, Xq=frame)
+    assert explained == [60]
+    why = model.explain(frame)
+    why.to_html(tmp_path / "report.html")
+    why.plot(3, max_neighbors=0)
+    assert explained == [60, 60]
+
+
+def test_a_sample_of_an_explanation_s_rows_is_reported_with_its_names(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    names = [f"mix {i}" for i in range(len(Q))]
+    X, Q = (pandas.DataFrame(rows, columns=["a", "b", "c"]) for rows in (X, Q))
+    model = FALLRegressor(random_state=0).fit(X, y)
+    data = data_of_explanation(model.explain(Q.set_axis(names, axis=0)), yq=Q["a"], max_rows=7)
+    shown = [names.index(name) for name in data["rows"]["names"]]
+    assert len(shown) == 7
+    assert data["rows"]["n_total"] == len(Q)
+    np.testing.assert_allclose(data["rows"]["values"], Q.iloc[shown], rtol=1e-8)
+    np.testing.assert_allclose(np.ravel(data["rows"]["true"]), Q["a"].iloc[shown], rtol=1e-4)
+    assert_rows_add_up(data["rows"], model.predict(Q.iloc[shown])[:, None])
 
 
 def test_frames_of_polars_and_indices_of_pandas_are_understood(make_problem):

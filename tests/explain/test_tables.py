@@ -17,7 +17,7 @@ from locallinear.explain import (
     RegimeDisplay,
     report_data,
 )
-from locallinear.explain._subject import subject_of
+from locallinear.explain.view import view_of
 
 matplotlib.use("agg")
 
@@ -82,8 +82,8 @@ def test_contributions_of_columns_fall_to_the_prediction(model, frame):
 def test_the_waterfall_starts_at_the_average_sample(model, frame):
     shown = model.explain(frame).plot(3)
     raw = model.estimator.explain(model.encode(frame))
-    subject = subject_of(model)
-    average = subject.fall._space.regressors(subject.samples[0].mean(axis=0)[None])[0]
+    X, _ = model.estimator.training_samples()
+    average = model.estimator.feature_space.regressors(X.mean(axis=0)[None])[0]
     expected = average @ raw.coef[3, :, 0] + raw.intercept[3, 0]
     assert shown.waterfall()[0][2] == pytest.approx(expected)
 
@@ -98,15 +98,15 @@ def test_values_are_those_of_the_table(model, frame):
 
 def test_the_effect_of_a_column_of_text_is_against_the_average_category(model, frame):
     shown = CoefficientDisplay.from_estimator(model, frame, "district")
-    told = model.explain(frame)
-    assert_allclose(shown.contributions, told.contributions[:, 2, 0])
+    why = model.explain(frame)
+    assert_allclose(shown.contributions, why.contributions[:, 2, 0])
     assert shown.values[0] == "missing"
-    subject = subject_of(model)
-    effects = subject.effects(subject.feature_coef(told), 2)[..., 0]
-    average = effects @ subject.shares(2)
+    view = view_of(model)
+    effects = view.effects(why.encoded.coef, 2)[..., 0]
+    average = effects @ view.shares(2)
     assert_allclose(shown.coef, shown.contributions - average, atol=1e-9)
     numbers = CoefficientDisplay.from_estimator(model, frame, "size (m²)")
-    assert_allclose(numbers.coef, told.coef[:, 0, 0])
+    assert_allclose(numbers.coef, why.coef[:, 0, 0])
     assert np.isnan(numbers.values[0])
 
 
@@ -173,10 +173,10 @@ def test_columns_and_constant_are_the_prediction_in_the_file(model, frame, tmp_p
     assert_allclose(total, rows["prediction"], atol=1e-7)
     assert_allclose(rows["prediction"], scores(model, frame), rtol=1e-8, atol=1e-8)
     by_anchor = np.sum(rows["anchor_contributions"], axis=2) + rows["anchor_intercept"]
-    told = model.estimator.explain(model.encode(frame))
-    regressors = model.estimator._space.regressors(model.encode(frame).to_numpy())
-    expected = np.einsum("qd,qdm->qm", regressors, told.anchor_part[:, :-1])
-    assert_allclose(by_anchor, expected + told.anchor_part[:, -1], rtol=1e-7, atol=1e-7)
+    raw = model.estimator.explain(model.encode(frame))
+    regressors = model.estimator.feature_space.regressors(model.encode(frame).to_numpy())
+    expected = np.einsum("qd,qdm->qm", regressors, raw.anchor_part[:, :-1])
+    assert_allclose(by_anchor, expected + raw.anchor_part[:, -1], rtol=1e-7, atol=1e-7)
 
 
 def test_another_category_changes_the_prediction_as_the_model_says(model, frame):
@@ -188,14 +188,14 @@ def test_another_category_changes_the_prediction_as_the_model_says(model, frame)
     raw = model.estimator.explain(model.encode(frame))
     for k, category in enumerate([None, "north", "old town", "south", "elsewhere"]):
         moved = model.encode(frame.assign(district=category)).to_numpy()
-        there = model.estimator._space.regressors(moved)
+        there = model.estimator.feature_space.regressors(moved)
         expected = np.einsum("qd,qdm->qm", there, raw.coef) + raw.intercept
         for i in (0, 5, 20):
             here = data["rows"]["positions"][i][2]
             for t in range(len(model.target_names)):
                 adds = data["rows"]["coef"][i][t][2]
-                said = data["rows"]["prediction"][i][t] + adds[k] - adds[int(here)]
-                assert said == pytest.approx(expected[i, t], rel=1e-6, abs=1e-6)
+                predicted = data["rows"]["prediction"][i][t] + adds[k] - adds[int(here)]
+                assert predicted == pytest.approx(expected[i, t], rel=1e-6, abs=1e-6)
 
 
 def test_rows_and_neighbors_hold_what_the_table_holds(model, frame):

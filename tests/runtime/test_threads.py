@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from locallinear import FALLRegressor
-from locallinear.cli.comparison import judge
+from locallinear.explain.judging import judge
 from locallinear.geometry import structures as _structures
 from locallinear.runtime.threads import all_threads, one_blas_thread
 
@@ -40,7 +40,7 @@ def test_models_are_compared_with_one_thread_each():
     used = []
     X = np.arange(20.0)[:, None]
     with threadpool_limits(limits=2, user_api="blas"):
-        judge({"watcher": Watcher()}, X, X[:, 0], KFold(2), classify=False)
+        judge({"watcher": Watcher()}, X, X[:, 0], list(KFold(2).split(X)), classify=False)
     assert used == [{1}, {1}]
 
 

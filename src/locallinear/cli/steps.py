@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from ..explain.judging import baselines, folds_of, judge
 from ..io import load
 from ..runtime.files import write_whole
 from ..runtime.watching import watched, working
@@ -20,7 +21,7 @@ from ..tables.encoding import fit_encoding
 from ..tables.files import PARQUET, read_table
 from ..tables.model import TableModel
 from ..tables.table import Table, TableError
-from .comparison import baselines, compile_kernels, folds_of, judge, make_search, rivals
+from .comparison import compile_kernels, make_search, more_models
 from .outputs import report_of, table_bytes
 from .summary import data_lines, parameter_lines, regime_lines, score_lines
 
@@ -112,25 +113,26 @@ def searched(X, y, encoding, options: dict, budget: float | None):
 
 def judged_lines(X, y, encoding, options, folds, budget, *, full: bool = False) -> None:
     """Cross-validate FALL and others, and say how they did."""
-    splitter = folds_of(y, folds, encoding.classify, options["seed"])
-    n_train = len(X) - -(-len(X) // splitter.get_n_splits())
+    splitter = folds_of(y, folds, classify=encoding.classify, seed=options["seed"])
+    splits = list(splitter.split(X, y))
+    n_train = min(len(train) for train, _ in splits)
     models = {
         "FALL": make_search_for(y, encoding, options, budget),
-        **baselines(y, encoding.classify, n_train),
+        **baselines(n_train, classify=encoding.classify),
     }
     notes: list[str] = []
     if full:
         with working("Compiling, which is done once"):  # and is no part of a model's time
             compile_kernels()
-        more, notes = rivals(y, encoding.classify, n_train)
+        more, notes = more_models(y, encoding.classify, n_train)
         models |= more
     watch = partial(watched, description="Judging the models on unseen rows")
-    judged = judge(models, X.to_numpy(), y, splitter, encoding.classify, watch)
+    judged = judge(models, X.to_numpy(), y, splits, classify=encoding.classify, watch=watch)
     error = "share of wrong classes" if encoding.classify else "root mean squared error"
     click.echo(f"\nHow good is it? The {error} on rows that a model had not seen:\n")
     say(score_lines(judged, y, encoding.targets, encoding.classify, times=full))
     click.echo(
-        f"({splitter.get_n_splits()}-fold cross-validation; every model was tuned within the "
+        f"({len(splits)}-fold cross-validation; every model was tuned within the "
         "training part of each fold.\n± is half of the 95 % interval that resampling the rows "
         "gives.)"
     )
@@ -210,7 +212,7 @@ def write_table(frame, out: Path | None) -> None:
 
 def write_html(model, out: Path, table, max_rows: int, jobs: int) -> None:
     """Write the report on a model and the rows of a table."""
-    from ..explain.report import write_report  # jinja2 and plotly are extras
+    from ..explain import write_report  # jinja2 and plotly are extras
 
     with working("Writing the report"):
         data = report_of(model, table, max_rows=max_rows, jobs=jobs)

@@ -1,23 +1,27 @@
-"""What the command line says about a model: lines of text, from numbers that others computed."""
+"""What the command line prints about a model: lines of text, from numbers of other modules."""
 
+from collections.abc import Sequence
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..explain._equations import equation
-from ..explain._regimes import Regimes, distinguishing, regimes_of
-from ..explain._subject import Subject, subject_of
-from ..explain._text import number, plural, shorten, signed
+from ..explain.equations import equation
+from ..explain.judging import Judged, resampled_errors, row_errors, typical_error
+from ..explain.regimes import Regimes, distinguishing, regimes_of
+from ..explain.text import number, plural, shorten, signed
+from ..explain.view import ModelView, view_of
+from ..tables.encoding import Encoding
+from ..tables.model import TableModel
 from ..tables.table import shortened
-from .comparison import Judged, resampled, typical
 
 Array = NDArray[np.float64]
 
 # What each searched parameter means, for readers who do not know the algorithm.
 MEANING = {
     "n_anchors": "linear models that the rows choose from",
-    "anchor_selection": "how their places were chosen",
+    "anchor_selection": "how the points that they are fitted around were chosen",
     "n_anchor_neighbors": "rows that each of them was fitted on",
     "anchor_alpha": "penalty that keeps their coefficients small",
     "anchor_l1_ratio": "0: all coefficients small, 1: many exactly zero",
@@ -32,7 +36,7 @@ MEANING = {
 }
 
 
-def data_lines(name: str, n_rows: int, encoding, y: NDArray) -> list[str]:
+def data_lines(name: str, n_rows: int, encoding: Encoding, y: NDArray) -> list[str]:
     """What was read, and what is to be learnt."""
     n_text = sum(column.is_text for column in encoding.columns)
     kinds = f", {n_text} of them text" if n_text else ""
@@ -54,27 +58,33 @@ def data_lines(name: str, n_rows: int, encoding, y: NDArray) -> list[str]:
 
 
 def score_lines(
-    judged: list[Judged], y: NDArray, targets: tuple[str, ...], classify: bool, times: bool = False
+    judged: list[Judged],
+    y: NDArray,
+    targets: Sequence[str],
+    classify: bool,
+    times: bool = False,
 ) -> list[str]:
-    """A table of errors on unseen rows, best first, and what it says in a sentence."""
-    draws = resampled(judged, classify)
-    error = np.array([typical(one.errors, classify) for one in judged])
-    spread = np.quantile(draws, [0.025, 0.975], axis=1)
-    half = (spread[1] - spread[0]) / 2
+    """A table of errors on unseen rows, best first, and a sentence on FALL's."""
+    errors = [row_errors(one, y, classify=classify) for one in judged]
+    draws = resampled_errors(errors, classify=classify)
+    typical = np.array([typical_error(of_model, classify=classify) for of_model in errors])
+    half = np.ptp(np.quantile(draws, [0.025, 0.975], axis=1), axis=0) / 2
     heads = ["error"] if len(targets) == 1 else [f"error of {shortened(t, 24)}" for t in targets]
-    shares = None if classify else 1 - _total(error, y)
+    r2 = None if classify else 1 - _variance_left(typical, y)
     # One order for all targets: by the mean of errors relative to the best of each.
-    order = np.argsort((error / np.maximum(error.min(axis=0), 1e-300)).mean(axis=1), kind="stable")
+    relative = typical / np.maximum(typical.min(axis=0), 1e-300)
+    order = np.argsort(relative.mean(axis=1), kind="stable")
     rows = []
     for i in order:
-        cells = [_with_spread(*pair, classify) for pair in zip(error[i], half[i], strict=True)]
-        if shares is not None:
-            cells.append(f"{shares[i]:.3f}")
+        cells = [_with_spread(*pair, classify) for pair in zip(typical[i], half[i], strict=True)]
+        if r2 is not None:
+            cells.append(f"{r2[i]:.3f}")
         if times:
             cells.append(f"{judged[i].seconds:.2f} s")
         rows.append([judged[i].name, *cells])
-    heads += ([] if classify else ["R²"]) + (["time a fold"] if times else [])
-    return [*columns_of(["", *heads], rows), "", _in_words(judged, draws, order, classify)]
+    heads += ([] if classify else ["R²"]) + (["time per fold"] if times else [])
+    names = [one.name for one in judged]
+    return [*columns_of(["", *heads], rows), "", _in_words(names, draws, order, classify)]
 
 
 def _with_spread(value: float, half: float, classify: bool) -> str:
@@ -87,10 +97,10 @@ def _with_spread(value: float, half: float, classify: bool) -> str:
     return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"
 
 
-def _total(error: Array, y: NDArray) -> Array:
-    """Mean over targets of squared error in parts of the target's variance, a model."""
+def _variance_left(typical: Array, y: NDArray) -> Array:
+    """Squared errors as parts of the targets' variance, the mean over targets: one per model."""
     variance = y.reshape(len(y), -1).var(axis=0)
-    return (error**2 / variance).mean(axis=1)
+    return (typical**2 / variance).mean(axis=1)
 
 
 def columns_of(heads: list[str], rows: list[list[str]]) -> list[str]:
@@ -103,116 +113,115 @@ def columns_of(heads: list[str], rows: list[list[str]]) -> list[str]:
     return lines
 
 
-def _in_words(judged: list[Judged], draws: Array, order: NDArray, classify: bool) -> str:
+def _in_words(names: list[str], draws: Array, order: NDArray[np.intp], classify: bool) -> str:
     """FALL against the best of the others, with the interval over resamples of the rows."""
-    names = [one.name for one in judged]
-    place = names.index("FALL")
-    other = next(i for i in order if i != place)
+    fall = names.index("FALL")
+    other = next(i for i in order if i != fall)
     # Shares of wrong rows may be zero: points, not ratios.
-    change = draws[place] - draws[other] if classify else draws[place] / draws[other] - 1
+    change = draws[fall] - draws[other] if classify else draws[fall] / draws[other] - 1
     low, high = 100 * np.quantile(change.mean(axis=1), [0.025, 0.975])
     unit = "points" if classify else "%"
-    rival = names[other]
     if low <= 0 <= high:
         return (
-            f"FALL and {rival} cannot be told apart by these rows: FALL's error is between "
+            f"FALL and {names[other]} cannot be told apart by these rows: FALL's error is between "
             f"{-low:.1f} {unit} smaller and {high:.1f} {unit} larger."
         )
     ends, word = sorted((abs(low), abs(high))), "smaller" if high < 0 else "larger"
     return (
-        f"FALL's error is {ends[0]:.1f} to {ends[1]:.1f} {unit} {word} than that of {rival}, "
-        "the best of the others."
+        f"FALL's error is {ends[0]:.1f} to {ends[1]:.1f} {unit} {word} than that of "
+        f"{names[other]}, the best of the others."
     )
 
 
-def parameter_lines(params: dict) -> list[str]:
+def parameter_lines(params: dict[str, Any]) -> list[str]:
     """The chosen parameters, and what they mean."""
     rows = [(name, str(value), MEANING.get(name, "")) for name, value in sorted(params.items())]
     wide = max(len(name) for name, _, _ in rows), max(len(value) for _, value, _ in rows)
     return [f"  {n.ljust(wide[0])}  {v.ljust(wide[1])}  {text}" for n, v, text in rows]
 
 
-def regime_lines(model, n_shown: int = 4) -> list[str]:
-    """The largest regimes of a TableModel: how many rows, where they live, their equation."""
-    subject = subject_of(model)
-    regimes, has_units = regimes_of(subject), subject.fall.regime_model.feature_space.has_units
+def regime_lines(model: TableModel, n_shown: int = 4) -> list[str]:
+    """The largest regimes: how many rows they have, what sets them apart, and their equation."""
+    view = view_of(model)
+    regimes = regimes_of(view)
     total = int(regimes.sizes.sum())
     shown = min(n_shown, len(regimes.sizes))
     lines = [
-        f"The rows follow {plural(len(regimes.sizes), 'linear equation')}"
+        f"The rows form {plural(len(regimes.sizes), 'regime')}, each with its own linear equation"
         + (f"; the {shown} with most rows:" if shown < len(regimes.sizes) else ":")
     ]
     equations: list[str] = []
     for r in range(shown):
         size = int(regimes.sizes[r])
-        head = f"{r + 1}. {plural(size, 'row')} ({size / total:.0%}){_where(subject, regimes, r)}"
+        head = f"{r + 1}. {plural(size, 'row')} ({size / total:.0%}){_set_apart(view, regimes, r)}"
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
-        for t in _told(regimes, r, model.encoding.classify):
-            name = model.target_names[t]
-            name = f"score of {name}" if model.encoding.classify else name
-            linear = regimes.models[r, :, t]
-            if has_units:
-                text = equation(subject, linear, name)
-                equations.append(text)
-            else:
-                text = _changes(subject, regimes, r, linear, name)
+        for text in _equations(view, regimes, r):
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
-    if any("smaller term" in text for text in equations):
-        lines += ["", "  Constants hold what the smaller terms add in an average row."]
-    if not has_units:
+            equations.append(text)
+    if not view.space.has_units:
         lines += [
             "",
             "  Columns count by their rank here (scaling quantile): there is no equation in units;",
             "  --scaling standard finds one, perhaps with a larger error.",
         ]
+    elif any("smaller term" in text for text in equations):
+        lines += ["", "  Constants hold what the smaller terms add in an average row."]
     return lines
 
 
-def _told(regimes: Regimes, r: int, classify: bool) -> list[int]:
-    """Which targets' equations to write: all, but of classes only the one that leads."""
-    if classify:
-        return [int(regimes.target_means[r].argmax())]
-    return list(range(regimes.models.shape[2]))
+def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
+    """The equation of each target; for classes only that of the most frequent one."""
+    targets = list(range(regimes.models.shape[2]))
+    if view.is_classifier:
+        targets = [int(regimes.target_means[r].argmax())]
+    texts = []
+    for t in targets:
+        name = ("score of " if view.is_classifier else "") + view.target_names[t]
+        model = regimes.models[r, :, t]
+        if view.space.has_units:
+            texts.append(equation(view, model, name))
+        else:
+            texts.append(_changes(view, regimes, r, model, name))
+    return texts
 
 
-def _changes(subject: Subject, regimes: Regimes, r: int, model: Array, target: str) -> str:
+def _changes(view: ModelView, regimes: Regimes, r: int, model: Array, target: str) -> str:
     """What the columns change in a regime: from the low to the high end of its rows.
 
-    Of a column of text, from the value that adds least to the one that adds most.
+    For a column of text, from the value that adds least to the one that adds most.
     """
     low, high = regimes.low[r], regimes.high[r]
-    ends = subject.fall.regime_model.feature_space.regressors(np.array([low, high]))
+    ends = view.space.regressors(np.array([low, high]))
     changes: list[tuple[float, str]] = []
-    for place, name in enumerate(subject.names):
-        j, choices = subject.part(place).start, subject.choices(place)
+    for j, name in enumerate(view.names):
+        feature, choices = view.features_of(j).start, view.choices(j)
         if choices is None:
-            change = float(model[j] * (ends[1, j] - ends[0, j]))
-            first, last = number(low[j]), number(high[j])
+            change = float(model[feature] * (ends[1, feature] - ends[0, feature]))
+            first, last = number(low[feature]), number(high[feature])
         else:
-            effects = subject.effects(model[:-1, None], place)[:-1, 0]
+            effects = view.effects(model[:-1, None], j)[:-1, 0]
             change = float(np.ptp(effects))
             first, last = (shorten(choices[k], 20) for k in (effects.argmin(), effects.argmax()))
         changes.append((change, f"as {shorten(name)} goes from {first} to {last}"))
     changes.sort(key=lambda pair: -abs(pair[0]))
     noise = max(1e-3 * abs(changes[0][0]), 1e-9 * abs(model[-1]))
-    effects_told = [pair for pair in changes if abs(pair[0]) > noise]
-    if not effects_told:
+    texts = [f"{signed(change)} {text}" for change, text in changes if abs(change) > noise]
+    if not texts:
         return f"{shorten(target)} = {number(model[-1])}"
-    said = [f"{signed(change)} {text}" for change, text in effects_told[:4]]
-    rest = len(effects_told) - len(said)
+    rest = len(texts[4:])
     more = f", and {plural(rest, 'smaller effect')}" if rest else ""
-    return f"{shorten(target)}: {', '.join(said)}{more}"
+    return f"{shorten(target)}: {', '.join(texts[:4])}{more}"
 
 
-def _where(subject: Subject, regimes: Regimes, r: int) -> str:
+def _set_apart(view: ModelView, regimes: Regimes, r: int) -> str:
     """The two columns that tell a regime's rows most from the others."""
-    said = []
-    for found in distinguishing(subject, regimes, r, 2):
+    texts = []
+    for found in distinguishing(view, regimes, r, 2):
         name, more = shorten(found["feature"]), found["offset"] > 0
         if "category" in found:
             often = "more" if more else "less"
-            said.append(f"{name} {often} often {shorten(found['category'], 20)}")
+            texts.append(f"{name} {often} often {shorten(found['category'], 20)}")
         else:
             low, high = number(found["low"]), number(found["high"])
-            said.append(f"{'high' if more else 'low'} {name} (mostly {low} to {high})")
-    return ", with " + " and ".join(said) if said else ", spread over all of the data"
+            texts.append(f"{'high' if more else 'low'} {name} (mostly {low} to {high})")
+    return ", with " + " and ".join(texts) if texts else ", spread over all of the data"

@@ -1,17 +1,19 @@
-"""See why: pictures of explanations, and the report.
+"""Pictures of explanations, and the report.
 
-Data walks one way: a fitted model gives a `LocalExplanation`; a Display or `report_data` takes from
-it what it shows, as plain arrays or lists; `plot` draws it, `write_report` puts it into a page.
-Nothing is computed while drawing, so that what is seen can be tested as numbers. matplotlib is
-imported by `plot` and jinja2 and plotly by `write_report`, when they are called.
+Data goes one way: a fitted model returns a `LocalExplanation`; a Display or `report_data` takes
+from it what it shows, as arrays or lists; `plot` draws it, `write_report` puts it into a page.
+Nothing is computed while drawing, so that what is seen can be tested as numbers. `interface` says
+what is read of models, `view` puts it into the columns that a user knows. matplotlib is imported
+by `plot`, and jinja2 and plotly by `write_report`, when they are called.
 """
 
-from .alpha_path import AlphaPathDisplay
-from .coefficients import CoefficientDisplay
-from .contributions import ContributionDisplay
-from .predictions import PredictionDisplay
-from .regimes import RegimeDisplay
-from .report import data_of_explanation, report_data, write_report
+from .alpha_path_display import AlphaPathDisplay
+from .coefficient_display import CoefficientDisplay
+from .contribution_display import ContributionDisplay
+from .page import write_report
+from .prediction_display import PredictionDisplay
+from .regime_display import RegimeDisplay
+from .report import data_of_explanation, report_data
 
 __all__ = [
     "AlphaPathDisplay",

@@ -1,46 +1,38 @@
-"""The report: what a fitted model found, as data, and the data as one HTML file.
+"""The data of a report: everything that the page shows, as lists, numbers and text."""
 
-`report_data` computes everything that the page shows and returns plain lists, numbers and text;
-`write_report` puts them into an autoescaped template. The file holds the same data as JSON, in
-the element with the id "data", for machines.
-"""
-
-import json
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike, NDArray
 
-from ..models.explanation import LocalExplanation
-from ..runtime.extras import extra
-from ..runtime.files import whole_file
-from . import _sections as sections
-from ._model import take_rows
-from ._subject import Subject, subject_of
-from ._text import number, plural, shorten, signed
+from ..kernels.local.combine import nearest_probabilities
+from . import rows, sections
+from .interface import Explanation
+from .json_values import target_lists
+from .selection import take_rows
+from .view import ModelView, view_of
 
 
 def report_data(
-    model,
-    X=None,
-    y=None,
+    model: Any,
+    X: Any = None,
+    y: Any = None,
     *,
-    Xq=None,
-    yq=None,
-    title=None,
-    row_names=None,
-    max_rows=1000,
-    n_jobs=None,
+    Xq: Any = None,
+    yq: ArrayLike | None = None,
+    title: str | None = None,
+    row_names: Sequence[object] | None = None,
+    max_rows: int = 1000,
+    n_jobs: int | None = None,
 ) -> dict[str, Any]:
-    """Everything that a report shows, as plain lists, numbers and text.
+    """Everything that a report shows, as lists, numbers and text.
 
     Parameters
     ----------
-    model : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
+    model : fitted FALLRegressor or FALLClassifier, a search over them, an ensemble or a TableModel
     X, y : optional
-        The samples that it was fitted on, in that order; by default as the model keeps them.
+        The samples that the model was fitted on, in that order; by default as the model keeps them.
     Xq : array-like (q, d), optional
         Rows to explain; the samples themselves by default. A TableModel takes a raw table.
     yq : array-like, optional
@@ -49,17 +41,17 @@ def report_data(
     row_names : sequence of str, optional
         Names of the rows to explain; by default the frame's index, or numbers.
     max_rows : int, default=1000
-        More rows are sampled, and so are fewer where a row has very many numbers; the report
-        says so.
+        Of more rows, a sample is shown, and a smaller one where rows have very many numbers; the
+        report says so.
     n_jobs : int, optional
         Threads of the neighbour search.
 
     Returns
     -------
     dict
-        For each row in ``rows``, ``contributions`` (a list a target) plus ``intercept`` equal
-        ``prediction``, to the ten digits that are kept. Columns of a raw table stand for all that
-        the model makes of them: ``choices`` has what a column of text can hold.
+        For each row in ``rows``, ``contributions`` (one list per target) plus ``intercept`` equal
+        ``prediction``, to the ten digits that are kept. Columns of a raw table stand for all
+        features that the model makes of them: ``choices`` has what a column of text can hold.
 
     Examples
     --------
@@ -73,139 +65,144 @@ def report_data(
     ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'regimes',
      'rows', 'samples']
     """
-    subject = subject_of(model)
-    if (X is None) != (y is None):
-        raise ValueError("X and y must both be given, or neither: they are samples and targets")
-    if X is None:
-        X, y = _kept(subject)
+    view = view_of(model)
+    X, y = _samples(view, X, y)
     if Xq is None:
         Xq, yq = X, (y if yq is None else yq)
-    inputs = np.asarray(subject.inputs(X), dtype=np.float64)
-    if len(inputs) != subject.fall.n_samples_fit_:
-        raise ValueError(
-            f"X must be the {subject.fall.n_samples_fit_} samples that the model was fitted on, "
-            f"but has {len(inputs)} rows; pass rows to explain as Xq"
-        )
-    targets = sections.names_of_targets(subject, y)
-    shown = sections.sampled(len(Xq), sections.rows_that_fit(subject, max_rows))
-    rows = sections.rows_section(subject, take_rows(Xq, shown))
-    row_names = sections.names_of_rows(Xq, row_names, "row")
-    sample_names = sections.names_of_rows(X, None, "sample")
-    near = np.unique(np.concatenate(rows["neighbors"]))
-    labels = np.asarray(y)
-    fall = subject.fall
-    return {
-        "title": str(title) if title is not None else _title(targets, is_classifier(fall)),
-        "kind": "classification" if is_classifier(fall) else "regression",
-        "model": sections.model_section(subject),
-        "features": subject.names,
-        "choices": [subject.choices(place) for place in range(len(subject.columns))],
-        "targets": targets,
-        "space": sections.space_section(subject),
-        "scores": sections.scores_section(fall, inputs, labels, n_jobs),
-        "regimes": sections.regimes_section(subject, targets),
-        "rows": {
-            "names": [row_names[i] for i in shown],
-            "n_total": len(Xq),
-            "true": None if yq is None else sections.plain_targets(np.asarray(yq)[shown]),
-            **rows,
-        },
-        "samples": sections.samples_section(subject, inputs, labels, near, sample_names),
-    }
+    shown = sections.sampled(len(Xq), rows.rows_that_fit(view, max_rows))
+    why = view.explain(take_rows(Xq, shown))
+    about = _about_rows(shown, len(Xq), row_names, getattr(Xq, "index", None), yq)
+    return _data(view, X, y, why, about, title, n_jobs)
 
 
-def _title(targets: list[str], classes: bool) -> str:
-    """What a report is about, where nobody says."""
-    named = targets if len(targets) <= 4 else [*targets[:3], f"{len(targets) - 3} more"]
-    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-    return f"What tells {listed} apart" if classes else f"What drives {listed}"
+def data_of_explanation(
+    explanation: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    yq: ArrayLike | None = None,
+    title: str | None = None,
+    row_names: Sequence[object] | None = None,
+    max_rows: int = 1000,
+    n_jobs: int | None = None,
+) -> dict[str, Any]:
+    """The report on an explanation's model and queries; nothing is explained again.
 
+    Parameters
+    ----------
+    explanation : LocalExplanation
+    X, y, yq, title, row_names, max_rows, n_jobs : as for `report_data`
 
-def data_of_explanation(explanation: LocalExplanation, **options) -> dict[str, Any]:
-    """The report on an explanation's model and queries; options are those of `report_data`."""
-    model, X = explanation.model, explanation.X
-    if model is None or X is None:
+    Returns
+    -------
+    dict
+        As that of `report_data`.
+    """
+    if explanation.model is None or explanation.X is None:
         raise ValueError(
             "to_html needs the model and the queries, which this explanation does not hold; "
             "call explain of a fitted FALLRegressor or FALLClassifier, or use report_data"
         )
-    rows = _named(subject_of(model), X, explanation.index)
-    now = model.explain(rows).prediction
-    if now.shape != explanation.prediction.shape or not np.allclose(now, explanation.prediction):
+    view = view_of(explanation.model)
+    q = len(explanation.contributions)
+    shown = sections.sampled(q, rows.rows_that_fit(view, max_rows))
+    why = explanation.take(shown)
+    _check_unchanged(view, why)
+    X, y = _samples(view, X, y)
+    about = _about_rows(shown, q, row_names, explanation.index, yq)
+    return _data(view, X, y, why, about, title, n_jobs)
+
+
+def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
+    """The samples that the model was fitted on, and their targets."""
+    if (X is None) != (y is None):
+        raise ValueError("X and y must both be given, or neither: they are samples and targets")
+    if X is None:
+        return view.training_rows(), view.sample_targets
+    if len(X) != view.estimator.n_samples_fit_:
         raise ValueError(
-            "the model has changed since it gave this explanation, so that a report would show "
-            "another one; call explain again"
+            f"X must be the {view.estimator.n_samples_fit_} samples that the model was fitted on, "
+            f"but has {len(X)} rows; pass rows to explain as Xq"
         )
-    return report_data(model, Xq=rows, **options)
+    return X, y
 
 
-def write_report(path: str | Path, data: dict[str, Any]) -> None:
-    """Write the data of `report_data` as one HTML file that needs nothing else.
+def _check_unchanged(view: ModelView, why: Explanation) -> None:
+    """Refuse an explanation of a model that now predicts otherwise."""
+    asked: Any = view.estimator if view.table is None else view.table
+    queries = view.named_rows(why.X)
+    if view.is_classifier:
+        then, now = nearest_probabilities(why.prediction), asked.predict_proba(queries)
+    else:
+        then, now = why.prediction, asked.predict(queries)
+    if now.shape != then.shape or not np.allclose(now, then):
+        raise ValueError(
+            "the model has changed since it gave this explanation, and the report would mix the "
+            "two; call explain again"
+        )
 
-    The file is written whole or not at all. Needs jinja2 and plotly.
 
-    Parameters
-    ----------
-    path : str or Path
-    data : dict
-    """
-    html = render(data)
-    with whole_file(path) as file:
-        file.write(html.encode())
-
-
-def render(data: dict[str, Any]) -> str:
-    """The page of a report's data."""
-    jinja = extra("jinja2", "report", "Reports")
-    plotly = extra("plotly.offline", "report", "Reports")
-    markup = extra("markupsafe", "report", "Reports").Markup
-    environment = jinja.Environment(
-        loader=jinja.PackageLoader("locallinear.explain"),
-        autoescape=True,
-        undefined=jinja.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": number,
-        "plural": plural,
-        "shorten": shorten,
-        "signed": signed,
+def _about_rows(
+    shown: NDArray[np.intp],
+    q: int,
+    names: Sequence[object] | None,
+    index: Any,
+    y: ArrayLike | None,
+) -> dict[str, Any]:
+    """The names and the true targets of the shown rows; names, index and y are those of all q."""
+    if names is None:
+        names = rows.names_from(index, q, "row")
+    if len(names) != q:
+        raise ValueError(f"row_names must name the {q} rows, but has {len(names)} names")
+    return {
+        "names": [str(names[i]) for i in shown],
+        "n_total": q,
+        "true": None if y is None else target_lists(np.asarray(y)[shown]),
     }
-    source = environment.loader.get_source
-    return environment.get_template("report.html").render(
-        data=data,
-        style=markup(source(environment, "report.css")[0]),
-        script=markup(source(environment, "report.js")[0]),
-        plotly=markup(plotly.get_plotlyjs()),
-        json=markup(_script_json(data)),
-    )
 
 
-def _script_json(data: dict[str, Any]) -> str:
-    """JSON that nothing in a value can end: no character of it starts a tag or an entity."""
-    text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+def _data(
+    view: ModelView,
+    X: Any,
+    y: Any,
+    why: Explanation,
+    about_rows: dict[str, Any],
+    title: str | None,
+    n_jobs: int | None,
+) -> dict[str, Any]:
+    """The report on a model, its samples and the explanation of the rows that are shown."""
+    inputs, labels = np.asarray(view.encode(X), dtype=np.float64), np.asarray(y)
+    targets = _target_names(view, y)
+    sample_names = rows.names_from(getattr(X, "index", None), len(X), "sample")
+    of_rows = rows.rows_section(view, why)
+    near = np.unique(np.concatenate(of_rows["neighbors"]))
+    return {
+        "title": str(title) if title is not None else _title(targets, view.is_classifier),
+        "kind": "classification" if view.is_classifier else "regression",
+        "model": sections.model_section(view, why),
+        "features": view.names,
+        "choices": [view.choices(j) for j in range(len(view.columns))],
+        "targets": targets,
+        "space": sections.space_section(view),
+        "scores": sections.scores_section(view, inputs, labels, n_jobs),
+        "regimes": sections.regimes_section(view, targets),
+        "rows": about_rows | of_rows,
+        "samples": rows.samples_section(view, inputs, labels, near, sample_names),
+    }
 
 
-def _kept(subject: Subject) -> tuple[Any, NDArray]:
-    """The samples that a model keeps, as rows that it takes, and their targets."""
-    X = subject.samples[0]
-    if subject.table is None:
-        return _named(subject, X), subject.labels()
-    pandas = extra("pandas", "report", "Reports on tables")
-    numbers = range(1, len(X) + 1)  # as the rows of a file are counted
-    frame = pandas.DataFrame(subject.sample_values(X), columns=subject.names, index=numbers)
-    return frame, subject.labels()
+def _target_names(view: ModelView, y: Any) -> list[str]:
+    """Names of targets or classes, with those of a frame where y is one."""
+    if not view.is_classifier:
+        if hasattr(y, "columns"):
+            return [str(name) for name in y.columns]
+        if getattr(y, "name", None) is not None:
+            return [str(y.name)]
+    return view.target_names
 
 
-def _named(subject: Subject, X, index=None):
-    """Rows as a frame where the model knows names."""
-    if subject.table is not None:
-        return X if index is None else X.set_axis(index, axis=0)
-    if not hasattr(subject.fall, "feature_names_in_"):
-        return X
-    pandas = extra("pandas", "report", "Reports")
-    return pandas.DataFrame(X, columns=subject.fall.feature_names_in_, index=index)
+def _title(targets: list[str], classify: bool) -> str:
+    """The title of a report that was given none."""
+    named = targets if len(targets) <= 4 else [*targets[:3], f"{len(targets) - 3} more"]
+    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    return f"What tells {listed} apart" if classify else f"What drives {listed}"

@@ -1,12 +1,16 @@
 """Predicted against true."""
 
+from typing import Any, Self, cast
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import PredictionErrorDisplay
 
 from ..runtime.extras import extra
-from ._model import place_of
-from ._subject import labels_of, subject_of
-from ._text import plain
+from .drawing import TEAL
+from .selection import number_of
+from .text import drawn
+from .view import view_of
 
 
 class PredictionDisplay(PredictionErrorDisplay):
@@ -30,36 +34,44 @@ class PredictionDisplay(PredictionErrorDisplay):
     (142,)
     """
 
-    def __init__(self, *, y_true, y_pred, target_name="y"):
+    def __init__(self, *, y_true: NDArray, y_pred: NDArray, target_name: str = "y") -> None:
         super().__init__(y_true=y_true, y_pred=y_pred)
         self.target_name = target_name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, target: int | str = 0):
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, target: int | str = 0
+    ) -> Self:
         """The Display of a fitted model's predictions.
 
         Parameters
         ----------
-        estimator : fitted FALLRegressor or FALLClassifier, a search over them, or a TableModel
+        estimator : as for `report_data`
         X : array-like (q, d)
         y : array-like (q,) or (q, m)
             For a TableModel by default the target columns of X.
         target : int or str, default=0
-            Which target or class, by place or name.
+            Which target or class, by number or name.
         """
-        subject = subject_of(estimator)
-        target = place_of(target, subject.targets, "target")
-        truth = labels_of(subject, X, y)
-        inputs = subject.inputs(X)
-        if hasattr(subject.fall, "classes_"):
-            true = (truth == subject.fall.classes_[target]).astype(np.float64)
-            predicted = subject.fall.predict_proba(inputs)[:, target]
+        view = view_of(estimator)
+        target = number_of(target, view.target_names, "target")
+        true, model = view.true_targets(X, y), cast(Any, view.estimator)
+        if view.classes is not None:
+            true = (true == view.classes[target]).astype(np.float64)
+            predicted = model.predict_proba(view.encode(X))[:, target]
         else:
-            true = truth.reshape(len(truth), -1)[:, target]
-            predicted = subject.fall.predict(inputs).reshape(len(truth), -1)[:, target]
-        return cls(y_true=true, y_pred=predicted, target_name=subject.targets[target])
+            true = true.reshape(len(true), -1)[:, target]
+            predicted = model.predict(view.encode(X)).reshape(len(true), -1)[:, target]
+        return cls(y_true=true, y_pred=predicted, target_name=view.target_names[target])
 
-    def plot(self, ax=None, *, kind="actual_vs_predicted", scatter_kwargs=None, line_kwargs=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        kind: str = "actual_vs_predicted",
+        scatter_kwargs: dict[str, Any] | None = None,
+        line_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw; parameters are those of scikit-learn's PredictionErrorDisplay.
 
         Returns
@@ -67,10 +79,10 @@ class PredictionDisplay(PredictionErrorDisplay):
         self
         """
         ticks = extra("matplotlib.ticker", "plot", "Pictures")
-        style = {"color": "#0f766e", "alpha": 0.6, "s": 16} | (scatter_kwargs or {})
+        style = {"color": TEAL, "alpha": 0.6, "s": 16} | (scatter_kwargs or {})
         super().plot(ax, kind=kind, scatter_kwargs=style, line_kwargs=line_kwargs)
         # scikit-learn divides the range of the data, which gives ticks such as 263.6.
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
             axis.set_major_locator(ticks.MaxNLocator(6))
-        self.ax_.set_title(plain(self.target_name, 60), loc="left")
+        self.ax_.set_title(drawn(self.target_name, 60), loc="left")
         return self

@@ -1,0 +1,130 @@
+"""What this folder reads of models and explanations: it imports neither, and changes neither.
+
+Three kinds of objects come in. A fitted `Estimator` is a single model or an ensemble; a search
+passes its `best_estimator_`. A `Table` is a model of raw tables: an estimator, and the columns that
+its features come from. An `Explanation` is what `explain` of either returns. Pictures and reports
+read the members below and scikit-learn's own (`get_params`, `predict`, `predict_proba`), and, where
+there are such, `classes_`, `feature_weights_`, `kinds_` and `alpha`.
+
+Axis letters: n samples, q queries, d features, c columns, m targets (for classes, one per class),
+K neighbours.
+"""
+
+# Classes say in their own docstrings what their members are.
+# ruff: noqa: D102
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+
+class FeatureSpace(Protocol):
+    """What the coefficients multiply: X itself, where it `has_units`, or its ranks.
+
+    `regressors` returns it for X (q, d), and `from_regressors` returns X for it.
+    """
+
+    has_units: bool
+
+    def regressors(self, X: Array, /) -> Array: ...
+
+    def from_regressors(self, regressors: Array, /) -> Array: ...
+
+
+class RegimeModel(Protocol):
+    """The single model whose anchors are the regimes.
+
+    `training_samples` returns X (n, d) and numeric targets (n, m).
+    """
+
+    anchor_models_: Array  # (k, d + 1, m), intercept last
+    n_neighbors: int
+    feature_space: FeatureSpace
+    feature_names: list[str]
+    target_names: list[str]
+    one_target: bool  # whether predictions are (q,) and not (q, m)
+
+    def training_samples(self) -> tuple[Array, Array]: ...
+
+
+class Estimator(Protocol):
+    """A fitted model of numbers.
+
+    `out_of_fold` returns predictions for samples that the model had not seen, with the number of
+    each sample's fold, or None.
+    """
+
+    regime_model: RegimeModel
+    n_samples_fit_: int
+    labels_: Numbers  # (n,): the anchor of each sample
+
+    def out_of_fold(self) -> tuple[NDArray, Numbers] | None: ...
+
+    def explain(self, X: Any, /) -> "Explanation": ...
+
+    def predict(self, X: Any, /) -> NDArray: ...
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+
+class Column(Protocol):
+    """A column of a table.
+
+    `texts` is empty for a column of numbers, which is one feature. A column of text has one 0/1
+    feature per text; None stands for a cell without a value, and all zeros for any other text.
+    """
+
+    name: str
+    texts: Sequence[str | None]
+
+
+class Table(Protocol):
+    """A fitted model of raw tables.
+
+    `encode` makes the estimator's inputs of a frame; `true_targets` returns the targets that a
+    frame holds. What `explain` returns is by column, and has an `encoded` explanation.
+    """
+
+    estimator: Any  # an Estimator, or a search
+    columns: Sequence[Column]  # in the order of the estimator's features
+    target_names: list[str]
+
+    def encode(self, data: Any, /) -> Any: ...
+
+    def true_targets(self, data: Any, /) -> NDArray: ...
+
+    def explain(self, data: Any, /) -> "Explanation": ...
+
+    def predict(self, data: Any, /) -> NDArray: ...
+
+
+class Explanation(Protocol):
+    """The linear models behind q predictions: `locallinear.LocalExplanation` has their meaning.
+
+    By column, where a table was explained; `encoded` is then the same by feature of the estimator.
+    `take` selects queries.
+    """
+
+    prediction: Array  # (q,) or (q, m)
+    coef: Array  # (q, d, m)
+    intercept: Array  # (q, m)
+    contributions: Array  # (q, d, m)
+    anchor_part: Array  # (q, d + 1, m)
+    neighbors: Numbers  # (q, K)
+    neighbor_weights: Array  # (q, K)
+    neighbor_labels: Numbers  # (q, K)
+    feature_weights: Array | None  # (d,)
+    feature_names: list[str]
+    target_names: list[str]
+    regressors: Array  # (q, d): what the coefficients multiply
+    X: Any
+    index: Any
+    model: Any
+    encoded: "Explanation | None"
+
+    def take(self, rows: Numbers, /) -> "Explanation": ...

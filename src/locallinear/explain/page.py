@@ -1,0 +1,67 @@
+"""The page of a report: its data in an autoescaped template, as one HTML file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..runtime.extras import extra
+from ..runtime.files import whole_file
+from .text import number, plural, shorten, signed
+
+# The page runs them in this order, in one scope.
+SCRIPTS = ("drawing", "row_model", "overview", "row", "controls")
+
+
+def write_report(path: str | Path, data: dict[str, Any]) -> None:
+    """Write the data of `report_data` as one HTML file that needs nothing else.
+
+    The file is written whole or not at all. Needs jinja2 and plotly.
+
+    Parameters
+    ----------
+    path : str or Path
+    data : dict
+    """
+    html = render(data)
+    with whole_file(path) as file:
+        file.write(html.encode())
+
+
+def render(data: dict[str, Any]) -> str:
+    """The page of a report's data."""
+    jinja = extra("jinja2", "report", "Reports")
+    plotly = extra("plotly.offline", "report", "Reports")
+    markup = extra("markupsafe", "report", "Reports").Markup
+    environment = jinja.Environment(
+        loader=jinja.PackageLoader("locallinear.explain"),
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "plural": plural,
+        "shorten": shorten,
+        "signed": signed,
+    }
+
+    def source(name: str) -> str:
+        return environment.loader.get_source(environment, name)[0]
+
+    scripts = "\n".join(source(f"{name}.js") for name in SCRIPTS)
+    return environment.get_template("report.html").render(
+        data=data,
+        style=markup(source("report.css")),
+        script=markup(scripts),
+        plotly=markup(plotly.get_plotlyjs()),
+        json=markup(_script_json(data)),
+    )
+
+
+def _script_json(data: dict[str, Any]) -> str:
+    """JSON that nothing in a value can end: no character of it starts a tag or an entity."""
+    text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

@@ -1,0 +1,97 @@
+"""The sections of a report on single rows and on the samples that are their neighbours."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.local.combine import nearest_probabilities
+from .interface import Explanation
+from .json_values import DIGITS, SAMPLE_DIGITS, rounded, rounded_cells, target_lists
+from .neighbors import main_regimes, neighbor_counts
+from .view import NOISE, ModelView, by_feature
+
+Array = NDArray[np.float64]
+
+# A file stays below 8 MB, of which plotly takes 5. A number with its comma takes some characters
+# more than its digits.
+MOST_CHARACTERS = 2_800_000
+MOST_NEIGHBORS = 6
+
+
+def rows_that_fit(view: ModelView, max_rows: int) -> int:
+    """How many rows the bound on a file's size allows."""
+    c, d, m = len(view.columns), len(view.column_numbers), len(view.target_names)
+    numbers = c * (1 + 2 * m) + (d if d == c else d + c) * m
+    neighbors = min(view.estimator.regime_model.n_neighbors, MOST_NEIGHBORS)
+    per_row = numbers * (DIGITS + 4.5) + neighbors * (c + m + 2) * (SAMPLE_DIGITS + 4)
+    return max(1, min(max_rows, int(MOST_CHARACTERS / per_row)))
+
+
+def rows_section(view: ModelView, why: Explanation) -> dict[str, Any]:
+    """The explained rows and their exact models, with one list per target in each.
+
+    The coefficient of a column of text is a list: what each of its choices adds. A position is
+    what a coefficient multiplies, or the number of the choice. What rounding leaves of zeros is
+    zero.
+    """
+    encoded = by_feature(why)
+    inputs = np.asarray(encoded.X, dtype=np.float64)
+    scores = why.contributions.sum(axis=1) + why.intercept
+    counting = view.counting(why)
+    coef = np.where(counting[:, view.column_numbers], encoded.coef, 0.0)
+    by_anchor = view.by_column(encoded.anchor_part[:, :-1] * encoded.regressors[:, :, None])
+    size = np.abs(scores) + np.abs(why.intercept)
+    by_anchor = np.where(np.abs(by_anchor) > NOISE * size[:, None], by_anchor, 0.0)
+    values_are_positions = view.table is None and view.space.has_units
+    sizes = neighbor_counts(why.neighbors)
+    shown = np.minimum(sizes, MOST_NEIGHBORS)
+    weights = rounded(why.neighbor_weights, SAMPLE_DIGITS)
+    out = {
+        "values": rounded_cells(view.values(why)),
+        "positions": None if values_are_positions else rounded(view.positions(inputs)),
+        "prediction": rounded(scores),
+        "intercept": rounded(why.intercept),
+        "coef": _coefficients(view, coef),
+        "contributions": rounded(np.where(counting, why.contributions, 0.0).swapaxes(1, 2)),
+        "anchor_intercept": rounded(why.anchor_part[:, -1]),
+        "anchor_contributions": rounded(by_anchor.swapaxes(1, 2)),
+        "regime": main_regimes(why.neighbor_labels, why.neighbor_weights).tolist(),
+        "neighbors": [near[:n].tolist() for near, n in zip(why.neighbors, shown, strict=True)],
+        "neighbor_weights": [near[:n] for near, n in zip(weights, shown, strict=True)],
+        "n_neighbors": sizes.tolist(),
+    }
+    if view.is_classifier:
+        out["probability"] = rounded(nearest_probabilities(scores))
+    return out
+
+
+def _coefficients(view: ModelView, coef: Array) -> list[list[list[Any]]]:
+    """Coefficients (q, d, m) as lists by row, target and column."""
+    columns = [
+        rounded(view.effects(coef, j).transpose(0, 2, 1))
+        if column.texts
+        else rounded(coef[:, view.features_of(j).start])
+        for j, column in enumerate(view.columns)
+    ]
+    return [[list(line) for line in zip(*row, strict=True)] for row in zip(*columns, strict=True)]
+
+
+def samples_section(
+    view: ModelView, inputs: Array, y: NDArray, shown: NDArray[np.intp], names: list[str]
+) -> dict[str, Any]:
+    """The samples that are shown as neighbours, by number."""
+    labels = view.estimator.labels_[shown].tolist()
+    values = rounded_cells(view.sample_values(inputs[shown]), SAMPLE_DIGITS)
+    targets = target_lists(y[shown])
+    return {
+        str(i): {"name": names[i], "values": v, "true": t, "regime": r}
+        for i, v, t, r in zip(shown.tolist(), values, targets, labels, strict=True)
+    }
+
+
+def names_from(index: Any, n: int, word: str) -> list[str]:
+    """Names of n rows: those of a frame's index, or the word and a number."""
+    if index is None or callable(index):  # a list has a method of that name
+        index = range(n)
+    return [name if isinstance(name, str) else f"{word} {name}" for name in index]

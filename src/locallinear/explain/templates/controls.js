@@ -1,0 +1,69 @@
+// What the controls do, and the first drawing.
+const showRow = () => { showHeadline(); showContributions(); showParts(); showNeighbors(); showSliders(); };
+const selectRow = (i) => {
+  state.row = i;
+  if (![...byId("row").options].some((option) => Number(option.value) === i)) { byId("search").value = ""; showPicker(); }
+  byId("row").value = String(i);
+  showRow();
+  showEffect();
+};
+const step = (by) => {
+  const options = [...byId("row").options].map((option) => Number(option.value));
+  const at = options.indexOf(state.row) + by;
+  if (at >= 0 && at < options.length) selectRow(options[at]);
+};
+const showTarget = () => {
+  document.querySelectorAll(".by-target").forEach((e) => e.classList.toggle("off", Number(e.dataset.target) !== state.target));
+  document.querySelectorAll(".target-name").forEach((e) => { e.textContent = targets[state.target]; });
+};
+const showAll = () => { showTarget(); showFit(); showDrivers(); showEffect(); showRow(); showDots(); };
+// What is drawn, without what a reader may be in the middle of changing.
+const redraw = () => { showFit(); showDrivers(); showEffect(); showContributions(); showDots(); };
+const print = (on) => {
+  printing = on;
+  document.documentElement.toggleAttribute("data-printing", on);
+  redraw();
+};
+const showDots = () => document.querySelectorAll(".dot").forEach((dot) => { dot.style.background = regimeColor(Number(dot.dataset.regime)); });
+
+const opener = (id, name, show) => {
+  const button = byId(`all-${id}`);
+  if (!button) return;
+  button.hidden = features.length <= (name === "parts" ? FEW + 1 : FEW) && name !== "regimes";
+  const closed = name === "regimes" ? button.textContent : `Show all ${features.length} features`;
+  button.textContent = closed;
+  button.addEventListener("click", () => {
+    state.all[name] = !state.all[name];
+    button.setAttribute("aria-expanded", String(state.all[name]));
+    button.textContent = state.all[name] ? "Show the most important only" : closed;
+    show();
+  });
+};
+opener("regimes", "regimes", () => byId("regime-table").classList.toggle("all", state.all.regimes));
+opener("drivers", "drivers", showDrivers);
+opener("parts", "parts", () => { showContributions(); showParts(); });
+opener("sliders", "sliders", showSliders);
+
+byId("target")?.addEventListener("change", (event) => { state.target = Number(event.target.value); showAll(); });
+byId("feature").addEventListener("change", (event) => { state.feature = Number(event.target.value); showEffect(); });
+byId("reference").addEventListener("change", () => { showContributions(); showParts(); showNeighbors(); });
+byId("search").addEventListener("input", showPicker);
+byId("row").addEventListener("change", (event) => selectRow(Number(event.target.value)));
+byId("previous").addEventListener("click", () => step(-1));
+byId("next").addEventListener("click", () => step(1));
+byId("reset").addEventListener("click", showSliders);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+matchMedia("(max-width: 640px)").addEventListener("change", redraw);
+window.addEventListener("beforeprint", () => print(true));
+window.addEventListener("afterprint", () => print(false));
+
+findEffects();
+state.feature = order(effects.map((effect) => effect.size))[0];
+byId("feature").value = String(state.feature);
+showPicker();
+showAll();
+byId("chart-effect").on("plotly_click", (event) => {
+  const i = event.points[0]?.customdata;
+  if (i !== undefined) selectRow(i);
+});
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,148 @@
+// The section on one row: its contributions, its neighbours, and what if.
+const showPicker = () => {
+  const wanted = byId("search").value.trim().toLowerCase();
+  const found = rows.names.flatMap((name, i) => (name.toLowerCase().includes(wanted) ? [i] : []));
+  byId("row").replaceChildren(...found.map((i) => make("option", { value: i }, shorten(rows.names[i], 80))));
+  byId("matches").textContent = wanted ? (found.length === 1 ? "1 match" : `${found.length} matches`) : `${found.length} rows`;
+  const exact = found.find((i) => rows.names[i].toLowerCase() === wanted || rows.names[i].toLowerCase() === `row ${wanted}`);
+  if (wanted && found.length && (exact !== undefined || !found.includes(state.row))) selectRow(exact ?? found[0]);
+  else byId("row").value = String(state.row);
+};
+const showHeadline = () => {
+  byId("row-name").textContent = rows.names[state.row];
+  const score = rows.prediction[state.row][state.target];
+  byId("prediction-label").textContent = `Predicted ${classes ? "score of " : ""}${shorten(targets[state.target], 40)}`;
+  byId("row-prediction").textContent = number(score, 5) + (classes ? `, probability ${percent(rows.probability[state.row][state.target])}` : "");
+  const truth = rows.true && rows.true[state.row];
+  byId("row-true-line").hidden = !truth;
+  if (truth) byId("row-true").textContent = number(classes ? truth[0] : truth[state.target], 5);
+  byId("row-regime").textContent = rows.regime[state.row];
+  if (classes) showClasses(rows.probability[state.row]);
+};
+const showClasses = (shares) => byId("classes").replaceChildren(...targets.map((name, t) => make("div", {}, bdi(shorten(name, 30)),
+  make("span", { class: "track" }, Object.assign(make("span", { class: "fill" }), { style: `display:block;width:${100 * shares[t]}%` })), make("span", {}, percent(shares[t])))));
+// The features with the largest parts, and the others, which share a line.
+const largest = (parts) => {
+  const ordered = order(parts), end = ordered.length <= FEW + 1 || state.all.parts ? ordered.length : FEW;
+  return [ordered.slice(0, end), ordered.slice(end)];
+};
+const showContributions = () => {
+  const counts = features.some((_, j) => usual(coef(), j) !== 0);
+  byId("row-constant").hidden = counts;
+  byId("chart-row").hidden = !counts;
+  const { start, parts } = fromReference();
+  const [named, rest] = largest(parts);
+  const end = rows.prediction[state.row][state.target];
+  // A narrow window has no room for the values, which the table below repeats.
+  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}` : "");
+  const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j] }));
+  if (rest.length) bars.push({ name: `${rest.length} other features`, size: sum(rest.map((j) => parts[j])) });
+  let at = start;
+  bars.forEach((bar) => { bar.base = at; at += bar.size; });
+  const all = [{ name: byId("reference").value === "zero" ? "intercept" : "at the average sample", base: start, size: 0, total: start }, ...bars, { name: "<b>prediction</b>", base: end, size: 0, total: end }];
+  const y = all.map((_, i) => all.length - i);
+  const ends = all.flatMap((bar) => [bar.base, bar.base + bar.size]);
+  const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 1.1) * (high - low || Math.abs(high) || 1);
+  draw("chart-row", [
+    { type: "bar", orientation: "h", y: y.slice(1, -1), base: bars.map((b) => b.base), x: bars.map((b) => b.size), width: 0.62,
+      marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")) }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
+      hovertemplate: "%{text}<extra></extra>" },
+    { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: color("soft"), width: 1 },
+      x: all.slice(0, -1).flatMap((b) => [b.base + b.size, b.base + b.size, null]), y: y.slice(0, -1).flatMap((v) => [v, v - 1, null]) },
+    { type: "scatter", mode: "markers+text", x: [start, end], y: [y[0], 1], marker: { symbol: "diamond", size: 12, color: color("total") },
+      text: [start, end].map((v) => `  ${number(v, 5)}  `), textposition: [start, end].map((v) => (v - low > high - v ? "middle left" : "middle right")), hoverinfo: "skip", cliponaxis: false },
+  ], { xaxis: { range: [low - room, high + room], zeroline: low <= 0 && high >= 0, ...axisTitle(classes ? `score of ${targets[state.target]}` : targets[state.target]) },
+    yaxis: { tickvals: y, ticktext: all.map((b) => b.name), showgrid: false, zeroline: false, range: [0.4, all.length + 0.6] } }, 70 + 28 * all.length);
+};
+const showParts = () => {
+  const anchor = rows.anchor_contributions[state.row][state.target], whole = contributions();
+  const constant = rows.anchor_intercept[state.row][state.target], intercept = rows.intercept[state.row][state.target];
+  const byAnchor = constant + sum(anchor), total = rows.prediction[state.row][state.target];
+  byId("parts-text").textContent = `The anchor models of its neighbours alone would predict ${number(byAnchor, 5)}; the neighbours' own deviations from them correct this by ${signed(total - byAnchor)}. The table starts from zero: ${space.has_units ? "value" : "the value's rank"} times coefficient is the contribution.`;
+  const { parts } = fromReference();
+  const [shown, rest] = largest(parts);
+  const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => make("td", {}, typeof v === "string" ? bdi(v) : number(v))));
+  const of = (list) => sum(rest.map((j) => list[j]));
+  byId("parts-table").replaceChildren(
+    make("thead", {}, make("tr", {}, ...["Feature", "value", "coefficient", "contribution", "from anchors", "correction"].map((text) => make("th", { scope: "col" }, text)))),
+    make("tbody", {}, line("(intercept)", ["", "", intercept, constant, intercept - constant]),
+      ...shown.map((j) => line(bdi(features[j]), [cell(rows.values[state.row][j]), choices[j] ? "" : coef()[j], whole[j], anchor[j], whole[j] - anchor[j]])),
+      ...(rest.length ? [line(`${rest.length} other features`, ["", "", of(whole), of(anchor), of(whole) - of(anchor)])] : []),
+      line("Prediction", ["", "", total, byAnchor, total - byAnchor], "ours")));
+};
+const showNeighbors = () => {
+  const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
+  const main = order(fromReference().parts).slice(0, 5);
+  const size = rows.n_neighbors[state.row], left = size - near.length;
+  byId("neighbor-text").textContent = `The model of this row averages those of ${members ? "the" : "its"} ${size} ${members ? "" : "nearest "}sample${size > 1 ? "s" : ""}${members ? " that are near it in any of the members" : ""}, with these weights.`
+    + (weights[0] > 0.999999 ? " One has exactly the row's values and takes all the weight." : "")
+    + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} ${members ? "others" : "further away"}, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not listed.` : "")
+    + (features.length > main.length ? ` Values are those of the ${main.length} features that matter most here.` : "");
+  const truth = classes ? ["class"] : targets.length > 1 ? [targets[state.target]] : ["target"];
+  byId("neighbor-table").replaceChildren(
+    make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...main.map((j) => make("th", { scope: "col", title: features[j] }, bdi(shorten(features[j], 22)))))),
+    make("tbody", {}, ...near.map((i, k) => {
+      const sample = samples[i];
+      return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, String(sample.regime)),
+        make("td", {}, bdi(number(classes ? sample.true[0] : sample.true[state.target]))), ...main.map((j) => make("td", {}, bdi(cell(sample.values[j])))));
+    }), make("tr", { class: "ours" }, make("th", { scope: "row" }, "This row"), make("td"), make("td"), make("td", {}, classes ? "" : `${number(rows.prediction[state.row][state.target])} predicted`),
+      ...main.map((j) => make("td", {}, bdi(cell(rows.values[state.row][j])))))));
+};
+const nearValues = (j) => [inUnits(j, positions(state.row)[j]), ...rows.neighbors[state.row].map((i) => samples[i].values[j])];
+const nearRange = (j) => {
+  const values = nearValues(j).filter((value) => value !== null);
+  return [Math.min(...values), Math.max(...values)];
+};
+// Whether a control was moved to where neither the row nor its neighbours are.
+const isFar = (j) => {
+  if (state.whatIf[j] === positions(state.row)[j]) return false;
+  if (choices[j]) return !nearValues(j).map(cell).includes(choices[j][state.whatIf[j]]);
+  const [low, high] = nearRange(j), x = inUnits(j, state.whatIf[j]);
+  return x < low || x > high;
+};
+const label = (j, ...more) => make("label", { for: `slider-${j}`, title: features[j] }, bdi(features[j]), ...more);
+const slider = (j) => {
+  const here = state.whatIf[j], low = Math.min(space.low[j], here), high = Math.max(space.high[j], here);
+  const step = (high - low) / 100 || 1;
+  // Steps start at `min`: from it the row's own value has to be a whole number of them.
+  const input = make("input", { type: "range", id: `slider-${j}`, "data-feature": j, min: here - Math.ceil((here - low) / step - 1e-9) * step, max: high, step, value: here });
+  const value = () => cell(inUnits(j, state.whatIf[j])) + (rows.values[state.row][j] === null && state.whatIf[j] === here ? `, counts as ${number(atPosition(j, here))}` : "");
+  const output = make("output", { for: `slider-${j}` }, value());
+  input.setAttribute("aria-valuetext", output.textContent);
+  input.addEventListener("input", () => {
+    const steps = Math.round((Number(input.value) - here) / step);
+    state.whatIf[j] = here + steps * step;
+    output.textContent = value();
+    input.setAttribute("aria-valuetext", output.textContent);
+    showWhatIf();
+  });
+  const percentOfRange = (x) => 100 * Math.min(1, Math.max(0, (fromUnits(j, x) - low) / (high - low || 1)));
+  const [from, to] = nearRange(j).map(percentOfRange);
+  const near = make("span", { class: "near", "aria-hidden": "true" }, Object.assign(make("i"), { style: `left:${from}%;width:${to - from}%` }));
+  return make("div", { class: "slider" }, label(j, output), input, near);
+};
+const chooser = (j) => {
+  const here = state.whatIf[j], last = choices[j].length - 1;
+  // A text that fitting did not see can be kept, but not chosen.
+  const texts = here === last ? [...choices[j].slice(0, last), cell(rows.values[state.row][j])] : choices[j].slice(0, last);
+  const select = make("select", { id: `slider-${j}`, "data-feature": j, dir: "auto" }, ...texts.map((text, k) => make("option", { value: k }, shorten(text, 60))));
+  select.value = String(here);
+  select.addEventListener("change", () => { state.whatIf[j] = Number(select.value); showWhatIf(); });
+  return make("div", { class: "slider" }, label(j), select);
+};
+const showSliders = () => {
+  state.whatIf = [...positions(state.row)];
+  const ordered = order(features.map((_, j) => usual(coef(), j))), shown = state.all.sliders ? ordered : ordered.slice(0, FEW);
+  byId("sliders").replaceChildren(...shown.map((j) => (choices[j] ? chooser(j) : slider(j))));
+  showWhatIf();
+};
+const showWhatIf = () => {
+  const scores = targets.map((_, t) => scoreAt(state.whatIf, t));
+  const score = scores[state.target], change = score - scoreAt(positions(state.row), state.target);
+  byId("whatif-prediction").textContent = number(score, 6) + (classes ? `, probability ${percent(probabilities(scores)[state.target])}` : "");
+  byId("whatif-prediction").dataset.value = score;
+  const moved = Math.abs(change) > 1e-12 * (1 + Math.abs(score));
+  byId("whatif-change").textContent = moved ? `${signed(change)} against the row's own` : "the row's own prediction";
+  const far = features.filter((_, j) => isFar(j));
+  byId("whatif-far").textContent = far.length ? `Beyond the row and its neighbours in ${far.slice(0, 3).map((name) => `\u2068${shorten(name, 30)}\u2069`).join(", ")}${far.length > 3 ? ` and ${far.length - 3} more` : ""}: take this as the trend here, not as a prediction there.` : "";
+};

@@ -1,0 +1,44 @@
+// The model of the row that is shown, and what it adds and predicts.
+const coef = () => rows.coef[state.row][state.target];
+const contributions = () => rows.contributions[state.row][state.target];
+// The positions of a row: what a coefficient multiplies, or for a column of text the number of its
+// choice, of which the coefficient is a list: what each choice adds.
+const positions = (row) => (rows.positions ?? rows.values)[row];
+const added = (coefs, j, position) => (choices[j] ? coefs[j][position] : coefs[j] * position);
+const average = (coefs, j) => (choices[j] ? sum(coefs[j].map((adds, k) => adds * space.center[j][k])) : coefs[j] * space.center[j]);
+// How far a column usually moves the prediction: with a sign where it has a direction.
+const usual = (coefs, j) => {
+  if (!choices[j]) return coefs[j] * space.spread[j];
+  const middle = average(coefs, j);
+  return Math.sqrt(sum(coefs[j].map((adds, k) => space.center[j][k] * (adds - middle) ** 2)));
+};
+const fromReference = () => {
+  if (byId("reference").value === "zero") return { start: rows.intercept[state.row][state.target], parts: contributions() };
+  const atCenter = features.map((_, j) => average(coef(), j));
+  return {
+    start: rows.intercept[state.row][state.target] + sum(atCenter),
+    parts: contributions().map((value, j) => value - atCenter[j]),
+  };
+};
+const scoreAt = (position, target) => rows.intercept[state.row][target] + sum(position.map((x, j) => added(rows.coef[state.row][target], j, x)));
+// The nearest point of the probability simplex, as predict_proba does it.
+const probabilities = (scores) => {
+  const ordered = [...scores].sort((a, b) => b - a);
+  let total = 0, threshold = 0;
+  ordered.forEach((score, i) => { total += score; const t = (total - 1) / (i + 1); if (score > t) threshold = t; });
+  return scores.map((score) => Math.max(score - threshold, 0));
+};
+const interpolated = (x, from, to) => {
+  let i = from.findIndex((knot) => knot >= x);
+  if (i <= 0) i = i < 0 ? from.length - 1 : 1;
+  const width = from[i] - from[i - 1];
+  return width ? to[i - 1] + (to[i] - to[i - 1]) * (x - from[i - 1]) / width : to[i];
+};
+// What a coefficient multiplies is the value itself, or its rank where the model works on ranks.
+const atPosition = (j, position) => (space.has_units ? position : interpolated(position, space.knots.scaled[j], space.knots.units[j]));
+const inUnits = (j, position) => {
+  if (position === positions(state.row)[j]) return rows.values[state.row][j];
+  return choices[j] ? choices[j][position] : atPosition(j, position);
+};
+const fromUnits = (j, value) => (space.has_units ? value : interpolated(value, space.knots.units[j], space.knots.scaled[j]));
+const percent = (share) => `${number(100 * share, 3)}%`;

@@ -1,0 +1,46 @@
+"""Names and numbers as people read them."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def shorten(name: object, length: int = 28) -> str:
+    """A name on one line, without its middle where it is long: both ends tell names apart."""
+    text = " ".join(str(name).split())
+    if len(text) <= length:
+        return text
+    head = (length - 1) * 2 // 3
+    return f"{text[:head]}…{text[head + 1 - length :]}"
+
+
+def drawn(name: object, length: int = 28) -> str:
+    """A shortened name that matplotlib draws as it is, with its dollar signs."""
+    return shorten(name, length).replace("$", r"\$")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with this many digits and a true minus."""
+    if not np.isfinite(value):
+        return "–"
+    size = abs(value)
+    text = f"{value:,.0f}" if 10**digits <= size < 1e7 else f"{value:.{digits}g}"
+    return text.replace("-", "−")
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A number with its sign."""
+    return ("+" if value > 0 else "") + number(value, digits)
+
+
+def plural(count: int, word: str) -> str:
+    """A count and its word."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def largest(sizes: ArrayLike, limit: int) -> tuple[list[int], list[int]]:
+    """The numbers of the largest sizes, largest first, and the numbers of the others.
+
+    Where only one would be left over, it joins the largest.
+    """
+    order = np.argsort(-np.abs(np.asarray(sizes)), kind="stable").tolist()
+    return (order, []) if len(order) <= limit + 1 else (order[:limit], order[limit:])

@@ -1,0 +1,282 @@
+"""A fitted model as pictures and reports see it: in the columns that its user knows.
+
+A model of numbers has one feature per column. A model of raw tables has several for a column of
+text, one per category; here they are one column again: what they add is summed, and a value is the
+text in the table. Axis letters as in `interface`, and K for the categories of a column.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..runtime.extras import extra
+from .interface import Column, Estimator, Explanation, FeatureSpace, Table
+
+Array = NDArray[np.float64]
+
+# What is smaller than this part of a prediction is what rounding leaves of a zero.
+NOISE = 1e-12
+
+# The words for a cell without a value, and for a text that the model was not fitted with.
+MISSING, OTHER = "missing", "another value"
+
+
+@dataclass
+class NumberColumn:
+    """A feature of a model of numbers, as a column."""
+
+    name: str
+    texts: Sequence[str | None] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ModelView:
+    """A fitted estimator, and the columns that its features come from.
+
+    Attributes
+    ----------
+    estimator : Estimator
+    columns : sequence of Column
+        In the order of the features.
+    table : Table or None
+        The model that takes raw tables, where there is one.
+    """
+
+    estimator: Estimator
+    columns: Sequence[Column]
+    table: Table | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [column.name for column in self.columns]
+
+    @property
+    def target_names(self) -> list[str]:
+        """Names of the targets or classes."""
+        owner = self.estimator.regime_model if self.table is None else self.table
+        return list(owner.target_names)
+
+    @property
+    def classes(self) -> NDArray | None:
+        """The classes of a classifier, (m,)."""
+        return getattr(self.estimator, "classes_", None)
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether targets are classes."""
+        return is_classifier(self.estimator)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the estimator's features: for a column of text, one per category."""
+        names: list[str] = []
+        for j, name in enumerate(self.names):
+            choices = self.choices(j)
+            names += [name] if choices is None else [f"{name}: {text}" for text in choices[:-1]]
+        return names
+
+    @cached_property
+    def column_numbers(self) -> NDArray[np.intp]:
+        """The number of each feature's column, (d,)."""
+        sizes = [max(1, len(column.texts)) for column in self.columns]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    def features_of(self, j: int) -> slice:
+        """The features of a column."""
+        return slice(*np.searchsorted(self.column_numbers, [j, j + 1]).tolist())
+
+    def by_column(self, parts: Array) -> Array:
+        """Sums of what features add, (q, d, m), over those of each column, (q, c, m)."""
+        starts = np.searchsorted(self.column_numbers, np.arange(len(self.columns)))
+        return np.add.reduceat(parts, starts, axis=1)
+
+    # --- Samples and rows ------------------------------------------------------------------------
+
+    @cached_property
+    def samples(self) -> tuple[Array, Array]:
+        """The training samples in units: inputs (n, d) and numeric targets (n, m)."""
+        return self.estimator.regime_model.training_samples()
+
+    @property
+    def sample_targets(self) -> NDArray:
+        """The targets of the samples as a user gave them: (n,), (n, m), or classes."""
+        Y = self.samples[1]
+        if self.classes is not None:
+            return self.classes[Y.argmax(axis=1)]
+        return Y[:, 0] if self.estimator.regime_model.one_target else Y
+
+    @property
+    def space(self) -> FeatureSpace:
+        """What the coefficients multiply."""
+        return self.estimator.regime_model.feature_space
+
+    @cached_property
+    def center(self) -> Array:
+        """What the coefficients multiply at the average sample, (d,): where pictures start."""
+        return self.space.regressors(self.samples[0].mean(axis=0, keepdims=True))[0]
+
+    @cached_property
+    def spread(self) -> Array:
+        """Standard deviations of what the coefficients multiply, (d,)."""
+        return self.space.regressors(self.samples[0]).std(axis=0)
+
+    def encode(self, X: Any) -> Any:
+        """The rows that the estimator takes."""
+        return X if self.table is None else self.table.encode(X)
+
+    def explain(self, X: Any) -> Explanation:
+        """The explanation of rows, by column."""
+        return (self.estimator if self.table is None else self.table).explain(X)
+
+    def training_rows(self) -> Any:
+        """The training samples as rows that the model takes."""
+        X = self.samples[0]
+        if self.table is None:
+            return self.named_rows(X)
+        pandas = extra("pandas", "report", "Reports on tables")
+        numbers = range(1, len(X) + 1)  # as the rows of a file are counted
+        return pandas.DataFrame(self.sample_values(X), columns=self.names, index=numbers)
+
+    def named_rows(self, X: Any) -> Any:
+        """Rows (q, d) as a frame, where the estimator was fitted with names."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if self.table is not None or names is None:
+            return X
+        return extra("pandas", "report", "Reports").DataFrame(X, columns=names)
+
+    def true_targets(self, X: Any, y: ArrayLike | None) -> NDArray:
+        """The true targets or classes of rows: y, or those in the table where y is left out."""
+        if y is None:
+            if self.table is None:
+                raise ValueError("y must hold the true targets of X, but was left out")
+            return self.table.true_targets(X)
+        targets = np.asarray(y)
+        if self.classes is None:
+            return targets
+        targets = targets.astype(str) if self.classes.dtype.kind == "U" else targets
+        unknown = ~np.isin(targets, self.classes)
+        if unknown.any():
+            raise ValueError(
+                f"y has the class {targets[unknown].tolist()[0]!r}, which the model was not fitted "
+                f"with ({self.classes.tolist()})"
+            )
+        return targets
+
+    # --- Columns of text -------------------------------------------------------------------------
+
+    def choices(self, j: int) -> list[str] | None:
+        """What a column of text can hold, with any other text last; None for numbers."""
+        texts = self.columns[j].texts
+        if not texts:
+            return None
+        return [MISSING if text is None else text for text in texts] + [OTHER]
+
+    def shares(self, j: int) -> Array:
+        """How often the samples hold each choice of a column of text, (K + 1,)."""
+        known = self.samples[0][:, self.features_of(j)].mean(axis=0)
+        return np.append(known, max(0.0, 1.0 - known.sum()))
+
+    def effects(self, coef: Array, j: int) -> Array:
+        """What each choice of a column of text adds to models (.., d, m), (.., K + 1, m)."""
+        features = self.features_of(j)
+        K = features.stop - features.start
+        rows = np.zeros((K + 1, len(self.column_numbers)))
+        rows[:K, features] = np.eye(K)
+        chosen = self.space.regressors(rows)[:, features]
+        return np.einsum("gk,...km->...gm", chosen, coef[..., features, :])
+
+    # --- What columns add to models --------------------------------------------------------------
+
+    def at_average(self, coef: Array) -> Array:
+        """What each column adds at the average sample to models (q, d, m), (q, c, m)."""
+        return self.by_column(coef * self.center[:, None])
+
+    def sizes(self, coef: Array) -> Array:
+        """How much each column usually moves models (.., d, m), (.., c, m).
+
+        For numbers the coefficient times their standard deviation, and for text the standard
+        deviation of what the categories add: both of the column's part in a prediction.
+        """
+        out = np.empty((*coef.shape[:-2], len(self.columns), coef.shape[-1]))
+        for j, column in enumerate(self.columns):
+            if column.texts:
+                effects, shares = self.effects(coef, j), self.shares(j)[:, None]
+                mean = (shares * effects).sum(axis=-2, keepdims=True)
+                out[..., j, :] = np.sqrt((shares * (effects - mean) ** 2).sum(axis=-2))
+            else:
+                first = self.features_of(j).start
+                out[..., j, :] = np.abs(coef[..., first, :]) * self.spread[first]
+        return out
+
+    def counting(self, why: Explanation) -> NDArray[np.bool_]:
+        """Which columns count in explained models, (q, c, m), by more than rounding leaves."""
+        prediction = why.contributions.sum(axis=1) + why.intercept
+        size = np.abs(prediction) + np.abs(why.intercept)
+        moves = np.maximum(self.sizes(by_feature(why).coef), np.abs(why.contributions))
+        return moves > NOISE * size[:, None]
+
+    # --- Values ----------------------------------------------------------------------------------
+
+    def values(self, why: Explanation) -> list[list[Any]]:
+        """What explained rows hold, (q, c): numbers, texts, and None where nothing is."""
+        if self.table is None:
+            return np.asarray(why.X, dtype=np.float64).tolist()
+        return [
+            [None if value is None or value != value else value for value in row]
+            for row in why.X[self.names].to_numpy(dtype=object).tolist()
+        ]
+
+    def positions(self, inputs: Array) -> Array:
+        """Where rows (q, d) are, (q, c): what a coefficient multiplies, or which choice."""
+        regressors = self.space.regressors(inputs)
+        out = np.empty((len(inputs), len(self.columns)))
+        for j, column in enumerate(self.columns):
+            features = self.features_of(j)
+            here = inputs[:, features] > 0.5  # 1 or 0, up to rounding
+            chosen = np.where(here.any(axis=1), here.argmax(axis=1), here.shape[1])
+            out[:, j] = chosen if column.texts else regressors[:, features.start]
+        return out
+
+    def sample_values(self, inputs: Array) -> list[list[Any]]:
+        """What samples (n, d) hold, as `values`; a missing number is the one that replaced it."""
+        positions = self.positions(inputs)
+        columns = []
+        for j, column in enumerate(self.columns):
+            texts = [*column.texts, OTHER]
+            numbers = inputs[:, self.features_of(j).start].tolist()
+            columns.append([texts[int(k)] for k in positions[:, j]] if column.texts else numbers)
+        return [list(row) for row in zip(*columns, strict=True)]
+
+
+def view_of(model: Any) -> ModelView:
+    """The view of a fitted model: an estimator, a search over estimators, or a table model."""
+    if hasattr(type(model), "encode"):
+        return ModelView(fitted_estimator(model.estimator), model.columns, model)
+    estimator = fitted_estimator(model)
+    names = estimator.regime_model.feature_names
+    return ModelView(estimator, [NumberColumn(str(name)) for name in names])
+
+
+def fitted_estimator(model: Any) -> Estimator:
+    """The estimator itself, or the best one of a search."""
+    estimator = getattr(model, "best_estimator_", model)
+    if not hasattr(type(estimator), "regime_model"):
+        raise TypeError(
+            "expected a fitted FALLRegressor, FALLClassifier, a search over them, an ensemble of "
+            f"them or a TableModel, but got {type(model).__name__}; of a pipeline, pass the last "
+            "step and transformed rows"
+        )
+    check_is_fitted(estimator)
+    return estimator
+
+
+def by_feature(why: Explanation) -> Explanation:
+    """An explanation by feature of the estimator, where that of a table is by column."""
+    return why if why.encoded is None else why.encoded

@@ -1,0 +1,98 @@
+"""How models are judged: the same folds and baselines for reports and the command line."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.metrics import root_mean_squared_error
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+
+from locallinear import FALLRegressor
+from locallinear.explain import report_data
+from locallinear.explain.judging import (
+    Judged,
+    baselines,
+    fold_scores,
+    folds_of,
+    judge,
+    resampled_errors,
+    row_errors,
+    typical_error,
+)
+
+
+def test_each_row_is_predicted_by_the_model_fitted_without_its_fold(make_problem):
+    X, y, _ = make_problem(m=2)
+    folds = folds_of(y, 4, classify=False, seed=3)
+    (judged,) = judge({"ridge": Ridge()}, X, y, list(folds.split(X)), classify=False)
+    assert_allclose(judged.predicted, cross_val_predict(Ridge(), X, y, cv=folds))
+    assert judged.seconds > 0
+
+
+def test_numbers_are_predicted_as_numbers_where_the_targets_are_whole(make_problem):
+    X, y, _ = make_problem()
+    y = y.round().astype(int)
+    splits = list(folds_of(y, 3, classify=False).split(X))
+    (judged,) = judge({"ridge": Ridge()}, X, y, splits, classify=False)
+    assert (judged.predicted % 1 != 0).any()
+
+
+def test_the_scores_of_a_report_are_those_of_the_command_line_s_baselines(make_problem):
+    X, y, _ = make_problem()
+    splits = list(folds_of(y, 5, classify=False).split(X))
+    models = baselines(min(len(train) for train, _ in splits), classify=False)
+    reported = report_data(FALLRegressor(random_state=0).fit(X, y), X, y)["scores"]["models"]
+    for judged, entry in zip(
+        judge(models, X, y, splits, classify=False), reported[1:], strict=True
+    ):
+        expected = fold_scores(judged, y, splits, classify=False)
+        assert entry == {"name": judged.name} | expected
+
+
+@pytest.mark.parametrize("n", [4, 5, 7, 9, 30])
+@pytest.mark.parametrize("classify", [False, True])
+def test_baselines_fit_on_as_few_rows_as_folds_leave(n, classify, make_problem):
+    X, y, _ = make_problem(n=n)
+    y = np.where(np.arange(n) % 2, "odd", "even") if classify else y
+    splits = list(folds_of(y, 5, classify=classify).split(X, y))
+    assert min(len(test) for _, test in splits) >= 2
+    models = baselines(min(len(train) for train, _ in splits), classify=classify)
+    for judged in judge(models, X, y, splits, classify=classify):
+        scores = fold_scores(judged, y, splits, classify=classify)
+        assert np.isfinite([score["mean"] for score in scores.values()]).all()
+
+
+def test_folds_are_stratified_where_each_class_has_a_row_for_each():
+    y = np.repeat(["many", "few"], [30, 5])
+    assert isinstance(folds_of(y, 5, classify=True), StratifiedKFold)
+    assert isinstance(folds_of(y, 6, classify=True), KFold)
+    assert isinstance(folds_of(y, 5, classify=False), KFold)
+    with pytest.raises(ValueError, match="needs 4 samples, but there are 3"):
+        folds_of(y[:3], 2, classify=True)
+
+
+def test_typical_errors_are_in_the_units_of_the_target_or_shares_of_wrong_rows():
+    y, judged = (
+        np.array([[1.0, 2.0], [3.0, 5.0]]),
+        Judged("one", np.array([[1.0, 1.0], [1.0, 5.0]])),
+    )
+    errors = row_errors(judged, y, classify=False)
+    expected = [root_mean_squared_error(y[:, t], judged.predicted[:, t]) for t in range(2)]
+    assert_allclose(typical_error(errors, classify=False), expected)
+    wrong = row_errors(Judged("one", np.array(["a", "b"])), np.array(["a", "a"]), classify=True)
+    assert_array_equal(typical_error(wrong, classify=True), [0.5])
+
+
+def test_models_are_resampled_on_the_same_rows():
+    errors = np.random.default_rng(0).random((40, 1))
+    one, twice = resampled_errors([errors, 4 * errors], classify=False)
+    assert_allclose(twice, 2 * one)
+    assert one.std() > 0
+
+
+def test_judging_leaves_the_models_unfitted(make_problem):
+    X, y, _ = make_problem()
+    model = clone(Ridge())
+    judge({"ridge": model}, X, y, list(KFold(2).split(X)), classify=False)
+    assert not hasattr(model, "coef_")
