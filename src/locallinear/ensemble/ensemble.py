@@ -8,7 +8,7 @@ cross-validation in which shares they do best together, and fit them on all samp
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -25,7 +25,6 @@ from ..checks.inputs import (
     check_some_weight,
 )
 from ..checks.parameters import check_stored_parameters
-from ..geometry.spaces import same_space
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -50,9 +49,6 @@ Array = NDArray[np.float64]
 FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 
-# What members in one feature space have alike. Those with learned weights are in one, all others in
-# another.
-SHARED = ("Z", "weights")
 
 # What of an explanation is the mean of the members'.
 MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
@@ -201,7 +197,7 @@ class Ensemble(BaseEstimator):
         check_queries(self, X)  # in the name of the ensemble
         for member in self.estimators_:
             member.partial_fit(X, y, sample_weight)
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)
         self._cv_folds = None  # they were of other samples
         return self
 
@@ -220,10 +216,10 @@ class Ensemble(BaseEstimator):
         """
         check_is_fitted(self)
         for member in self.estimators_:  # all or none
-            member._check_removal(indices)
+            member.check_forget(indices)
         for member in self.estimators_:
             member.forget(indices)
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)
         self._cv_folds = None
         return self
 
@@ -244,7 +240,7 @@ class Ensemble(BaseEstimator):
             v = None if weights is None else weights[train]
             made = self._make_members(template, tried, X[train], y[train], v, seed)
             fitted = self._fit_all(made, X[train], y[train], v)
-            of_members = np.array([member._predict(X[test]) for member in fitted])
+            of_members = np.array([member.predict_numeric(X[test]) for member in fitted])
             of_kinds = of_members.reshape(len(kinds), n_tried, *of_members.shape[1:]).mean(axis=1)
             found.add(test, of_kinds)
         tested = found.tested
@@ -280,17 +276,20 @@ class Ensemble(BaseEstimator):
         done = parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
         fitted = [next(done)]
         for member in done:  # as they come, lest all copies are there at once
-            _share_samples(member, fitted)
+            member.share_memory(fitted)
             fitted.append(member)
         return fitted
 
     def _predict_members(self, X) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
         X = check_queries(self, X)
-        spaces = {id(member._space): member._space for member in self.estimators_}
+        spaces = {id(member.feature_space): member.feature_space for member in self.estimators_}
         located = {key: space.transform(X) for key, space in spaces.items()}
         parallel = Parallel(self.n_jobs, prefer="threads")
-        calls = (delayed(m._predict_at)(located[id(m._space)]) for m in self.estimators_)
+        calls = (
+            delayed(member.predict_located)(located[id(member.feature_space)])
+            for member in self.estimators_
+        )
         return np.array(parallel(calls))
 
     def _explain(self, X, shape) -> LocalExplanation:
@@ -319,30 +318,27 @@ class Ensemble(BaseEstimator):
 
     def __getstate__(self):
         for member in getattr(self, "estimators_", []):
-            member._samples.trim()  # or each would hold a part of the same memory as its own
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)  # or each would hold a copy of the samples
         return super().__getstate__()
 
     def __setstate__(self, state):
         super().__setstate__(state)
         for member in getattr(self, "estimators_", []):
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)
 
-    def fitted_state(self) -> dict:
+    def fitted_state(self) -> dict[str, Any]:
         """What a file has to hold: the members, and once what they share."""
         check_is_fitted(self)
-        spaces = [member._space for member in self.estimators_]
+        spaces = [member.feature_space for member in self.estimators_]
         members = []
         for number, member in enumerate(self.estimators_):
-            state, like = member.fitted_state(), spaces.index(member._space)
-            if like < number:  # its space and samples are in the file already
-                del state["space"]
-                state["samples"] = {n: v for n, v in state["samples"].items() if n not in SHARED}
+            like = spaces.index(member.feature_space)
+            state = member.fitted_state(self.estimators_[like] if like < number else None)
             members.append({"parameters": member.get_params(), "state": state, "like": like})
         attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
         return {"attributes": attributes, "members": members}
 
-    def restore(self, state: dict) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Become the fitted ensemble that `fitted_state` described."""
         for name in FITTED:
             if name in state["attributes"]:
@@ -351,24 +347,12 @@ class Ensemble(BaseEstimator):
         for described in state["members"]:
             member = self._member_class(**described["parameters"])
             check_stored_parameters(member)
-            its = described["state"]
-            if "space" not in its:
-                other = members[described["like"]]
-                its["space"] = other._space.arrays()
-                its["samples"] |= {n: other._samples[n] for n in SHARED if n in other._samples}
-            member.restore(its)
+            alone = "space" in described["state"]
+            member.restore(described["state"], None if alone else members[described["like"]])
             members.append(member)
-        alike = {(m.scaling, m._samples["Z"].shape, "weights" in m._samples) for m in members}
+        alike = {member.signature() for member in members}
         if len(alike) != 1:
             raise ValueError("its members do not fit each other")
         for member in members:
-            _share_samples(member, members)
+            member.share_memory(members)
         self.estimators_ = members
-
-
-def _share_samples(member: FALL, others: list[FALL]) -> None:
-    """Let a member hold what it has in common with the first like it in that one's memory."""
-    like = next((other for other in others if same_space(member._space, other._space)), member)
-    member._space = like._space
-    if member._samples.share(like._samples, SHARED):
-        member._neighbors.update(member._located, member._samples.searchable)

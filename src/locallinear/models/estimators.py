@@ -160,7 +160,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
 
     def predict(self, X) -> Array:
         """Predict the targets of X, (q,) or (q, m) as y was."""
-        prediction = self._predict(X)
+        prediction = self.predict_numeric(X)
         return prediction[:, 0] if self._one_target else prediction
 
     def explain(self, X) -> LocalExplanation:
@@ -268,7 +268,7 @@ class FALLClassifier(ClassifierMixin, FALL):
 
     def predict_proba(self, X) -> Array:
         """Predict the probabilities of the classes, (q, m)."""
-        return nearest_probabilities(self._predict(X))
+        return nearest_probabilities(self.predict_numeric(X))
 
     def explain(self, X) -> LocalExplanation:
         """The exact linear model behind each class's score, and where it came from.

@@ -1,9 +1,21 @@
 """The fitted samples: rows that can be appended and removed cheaply."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.nearness import Geometry
+
+Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def weights_above_zero(weights: Array | None) -> Mask | None:
+    """Which samples count and can be found as neighbours; None for all."""
+    return None if weights is None or weights.all() else weights > 0
 
 
 class Samples:
@@ -18,7 +30,7 @@ class Samples:
     columns : arrays whose first axis is the samples
     """
 
-    def __init__(self, searchable: NDArray[np.bool_] | None, **columns: NDArray):
+    def __init__(self, searchable: Mask | None, **columns: NDArray):
         self._buffers = columns
         self._used = len(next(iter(columns.values())))
         self._live: Rows | None = None  # None while nothing is removed
@@ -27,14 +39,25 @@ class Samples:
             self._buffers["searchable"] = searchable
             self.n_searchable = int(np.count_nonzero(searchable))
 
-    def __getstate__(self):
+    @classmethod
+    def located(cls, geometry: Geometry, searchable: Mask | None, **columns: NDArray) -> "Samples":
+        """Samples with inputs Z in a geometry's space, located for the neighbour search.
+
+        There is a column `points` only where Z itself does not say where the samples are.
+        """
+        points = geometry.nearness.points(columns["Z"])
+        if points is not columns["Z"]:
+            columns["points"] = points
+        return cls(searchable, **columns)
+
+    def __getstate__(self) -> dict[str, Any]:
         self.trim()
         return self.__dict__.copy()
 
     def __len__(self) -> int:
         return self._used if self._live is None else len(self._live)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._buffers)
 
     def __contains__(self, name: str) -> bool:
@@ -49,7 +72,12 @@ class Samples:
         return self[name] if name in self._buffers else None
 
     @property
-    def searchable(self) -> NDArray[np.bool_] | None:
+    def points(self) -> NDArray:
+        """Where the rows are for the neighbour search, removed rows included."""
+        return self["points" if "points" in self else "Z"]
+
+    @property
+    def searchable(self) -> Mask | None:
         """Mask of the rows that may be found as neighbours; None for all."""
         return self.get("searchable")
 
@@ -62,7 +90,7 @@ class Samples:
         """The numbers of the rows that stand at these places."""
         return places if self._live is None else np.searchsorted(self._live, places)
 
-    def append(self, searchable: NDArray[np.bool_], **columns: NDArray) -> int:
+    def append(self, searchable: Mask, **columns: NDArray) -> int:
         """Add rows to the end; returns the place of the first."""
         start, stop = self._used, self._used + len(searchable)
         if "searchable" not in self and not searchable.all():
