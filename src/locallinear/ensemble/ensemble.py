@@ -1,18 +1,18 @@
-"""An ensemble of FALL models: their mean, which is still a linear model a prediction.
+"""An ensemble of FALL models: their mean, which is one linear model per prediction.
 
-The mean of linear models is a linear model: what is gained in accuracy costs nothing in
-exactness. `fit` reads as the recipe: choose kinds of members by a search, find out by
-cross-validation in which shares they do best together, and fit them on all samples.
+The mean of linear models is a linear model, so explanations stay exact. `fit` reads as the recipe:
+choose kinds of members by a search, find by cross-validation the shares in which they do best
+together, and fit the members on all samples.
 """
 
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -33,6 +33,7 @@ from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
 from .members import (
     Kind,
     OutOfFold,
+    Split,
     best_shares,
     counts_of,
     draw_features,
@@ -71,17 +72,20 @@ class Ensemble(BaseEstimator):
     _member_class: type[FALL]
     _search_class: type
 
+    best_params_: dict[str, Any]
+    _cv_folds: NDArray[np.intp] | None  # the fold that tests each sample
+
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators: int = 30,
         *,
-        max_features=0.6,
-        search="default",
-        estimator=None,
-        cv=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        max_features: float = 0.6,
+        search: str | dict[str, list] | None = "default",
+        estimator: FALL | None = None,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.search = search
@@ -123,7 +127,7 @@ class Ensemble(BaseEstimator):
 
     @property
     def feature_weights_(self) -> Array:
-        """How much each feature decides who is near, the mean over the members, (d,)."""
+        """How much each feature decides who is near: the mean over the members, (d,)."""
         check_is_fitted(self)
         if not any(hasattr(member, "feature_weights_") for member in self.estimators_):
             raise AttributeError("all features count alike in deciding who is near")
@@ -131,7 +135,7 @@ class Ensemble(BaseEstimator):
         return np.mean([getattr(m, "feature_weights_", alike) for m in self.estimators_], axis=0)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the members' kinds on the samples, and fit them.
 
         Parameters
@@ -139,7 +143,7 @@ class Ensemble(BaseEstimator):
         X : array-like (n, d)
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
-            How often each sample counts, as for one model; a search's folds count samples once.
+            How often each sample counts, as for one model; folds count samples once.
         groups : array-like (n,), optional
             Passed to the splitter `cv`.
 
@@ -149,7 +153,7 @@ class Ensemble(BaseEstimator):
         """
         return self._fit(X, y, sample_weight, groups)
 
-    def _fit(self, X, y, sample_weight, groups=None, **known):
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **known: Any) -> Self:
         for name in ["estimators_", *FITTED]:
             self.__dict__.pop(name, None)
         inputs, targets = self._check_samples(X, y, **known)
@@ -179,8 +183,17 @@ class Ensemble(BaseEstimator):
         self.estimators_ = self._fit_all(made, X, y, weights)
         return self
 
-    def _search_kinds(self, template, splits, X, y, weights, seed) -> list[Kind]:
+    def _search_kinds(
+        self,
+        template: FALL,
+        splits: list[Split],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> list[Kind]:
         """The best configurations of the grid, everything else as the template has it."""
+        assert self.search is not None
         grid = check_grid(self.search, template, "search")
         fixed = {
             name: [value]
@@ -193,7 +206,7 @@ class Ensemble(BaseEstimator):
         self.best_params_ = {name: search.best_params_[name] for name in grid}
         return kinds_of(search, list(grid), self.max_features)
 
-    def _append(self, X, y, sample_weight):
+    def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble
         for member in self.estimators_:
             member.partial_fit(X, y, sample_weight)
@@ -201,14 +214,14 @@ class Ensemble(BaseEstimator):
         self._cv_folds = None  # they were of other samples
         return self
 
-    def forget(self, indices):
+    def forget(self, indices: ArrayLike) -> Self:
         """Remove samples from every member.
 
         Parameters
         ----------
         indices : array-like of int
-            Which samples, in the order in which they were fitted. Those after a removed one move
-            up.
+            Which samples, in the order in which they were fitted. The samples after a removed
+            one move up.
 
         Returns
         -------
@@ -227,10 +240,19 @@ class Ensemble(BaseEstimator):
         """Write the fitted ensemble to a file that `locallinear.load` reads."""
         save(self, path)
 
-    def _cross_validate(self, template, kinds, splits, X, y, weights, seed) -> Array:
-        """In which shares the kinds do best together, judged on samples they did not see.
+    def _cross_validate(
+        self,
+        template: FALL,
+        kinds: list[Kind],
+        splits: list[Split],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> Array:
+        """The shares in which the kinds do best together, on samples that they did not see.
 
-        Sets `cv_prediction_` and `cv_score_` to what comes of it.
+        Sets `cv_prediction_` and `cv_score_`.
         """
         numeric = self._numeric(y)
         n_tried = min(N_TRIED, self.n_estimators)
@@ -252,7 +274,15 @@ class Ensemble(BaseEstimator):
         self._cv_folds = fold_numbers(splits, len(y))
         return shares
 
-    def _make_members(self, template, kinds, X, y, weights, seed) -> list[FALL]:
+    def _make_members(
+        self,
+        template: FALL,
+        kinds: list[Kind],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> list[FALL]:
         """Members of these kinds, each with features and anchors of its own, not fitted yet."""
         chances = np.ones(X.shape[1])
         if any(kind.max_features < 1 for kind in kinds):
@@ -261,7 +291,7 @@ class Ensemble(BaseEstimator):
         made = []
         for number, kind in enumerate(kinds):
             member = clone(template).set_params(**kind.params, n_jobs=1)
-            # The first keeps the seed that it was given, and is what it would be alone.
+            # The first member keeps the seed of the template, as if it were fitted alone.
             if number or member.random_state is None:
                 member.random_state = (seed + number) % 2**32
             allowed = check_features(member.neighborhood_features, X.shape[1])
@@ -271,16 +301,16 @@ class Ensemble(BaseEstimator):
             made.append(member)
         return made
 
-    def _fit_all(self, members: list[FALL], X, y, weights) -> list[FALL]:
+    def _fit_all(self, members: list[FALL], X: Any, y: Any, weights: Array | None) -> list[FALL]:
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
         done = parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
         fitted = [next(done)]
-        for member in done:  # as they come, lest all copies are there at once
+        for member in done:  # one by one, so that not all copies of the samples exist at once
             member.share_memory(fitted)
             fitted.append(member)
         return fitted
 
-    def _predict_members(self, X) -> Array:
+    def _predict_members(self, X: Any) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
         X = check_queries(self, X)
         spaces = {id(member.feature_space): member.feature_space for member in self.estimators_}
@@ -292,7 +322,7 @@ class Ensemble(BaseEstimator):
         )
         return np.array(parallel(calls))
 
-    def _explain(self, X, shape) -> LocalExplanation:
+    def _explain(self, X: Any, shape: Any) -> LocalExplanation:
         """The mean of the members' explanations; `shape` cuts predictions to what users get."""
         check_queries(self, X)
         rows, shares = [], []
@@ -316,12 +346,12 @@ class Ensemble(BaseEstimator):
             model=self,
         )
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         for member in getattr(self, "estimators_", []):
             member.share_memory(self.estimators_)  # or each would hold a copy of the samples
         return super().__getstate__()
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for member in getattr(self, "estimators_", []):
             member.share_memory(self.estimators_)

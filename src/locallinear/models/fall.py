@@ -28,7 +28,7 @@ from ..runtime.threads import one_blas_thread
 from .anchors import neighborhoods, place_anchors, rows_of_points
 from .assignment import assign_labelled, assign_samples, stored_targets
 from .explanation import LocalExplanation
-from .neighbors import neighbor_weights
+from .neighbors import Rule, neighbor_weights
 from .samples import Samples, weights_above_zero
 
 Array = NDArray[np.float64]
@@ -63,25 +63,25 @@ class FALL(BaseEstimator):
 
     def __init__(
         self,
-        n_anchors=100,
+        n_anchors: int = 100,
         *,
-        anchor_selection="random",
-        anchor_models=None,
-        n_anchor_neighbors=20,
-        anchor_alpha=1.0,
-        anchor_l1_ratio=0.0,
-        alpha=1.0,
-        n_neighbors=5,
-        weights="distance",
-        fit_intercept=True,
-        scaling="standard",
-        neighborhood="euclidean",
-        metric_iterations=4,
-        neighborhood_features=None,
-        assignment_neighbors=1,
-        n_jobs=None,
-        random_state=None,
-    ):
+        anchor_selection: Any = "random",
+        anchor_models: ArrayLike | None = None,
+        n_anchor_neighbors: int = 20,
+        anchor_alpha: float = 1.0,
+        anchor_l1_ratio: float = 0.0,
+        alpha: float = 1.0,
+        n_neighbors: int = 5,
+        weights: Rule = "distance",
+        fit_intercept: bool = True,
+        scaling: str | None = "standard",
+        neighborhood: str = "euclidean",
+        metric_iterations: int = 4,
+        neighborhood_features: ArrayLike | None = None,
+        assignment_neighbors: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_anchors = n_anchors
         self.anchor_selection = anchor_selection
         self.anchor_models = anchor_models
@@ -100,11 +100,11 @@ class FALL(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # The neighbours refer to the samples' memory: copied with them, it would come twice.
         return {name: v for name, v in super().__getstate__().items() if name != "_neighbors"}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "_samples"):
             self._index_samples()
@@ -116,7 +116,7 @@ class FALL(BaseEstimator):
     def labels_(self) -> Rows:
         """The anchor of each sample, (n,)."""
         check_is_fitted(self)
-        return self._samples["labels"][self._samples.places()].astype(np.intp)
+        return self._samples["labels"][self._samples.rows()].astype(np.intp)
 
     def local_models(self, indices: ArrayLike | None = None) -> Array:
         """The samples' own models, made on demand.
@@ -135,11 +135,11 @@ class FALL(BaseEstimator):
         check_is_fitted(self)
         if indices is not None:
             indices = checks.check_indices(indices, len(self._samples))
-        places = self._samples.places(indices)
+        rows = self._samples.rows(indices)
         models = sample_models(
-            self._samples["Z"][places],
-            self._samples["residuals"][places],
-            self._samples["labels"][places],
+            self._samples["Z"][rows],
+            self._samples["residuals"][rows],
+            self._samples["labels"][rows],
             self._models,
             self.alpha,
             self._constant,
@@ -188,7 +188,7 @@ class FALL(BaseEstimator):
             Numeric targets; for a classifier 1 for the sample's class and 0 for the others.
         """
         check_is_fitted(self)
-        rows = self._samples.places()
+        rows = self._samples.rows()
         Y = stored_targets(self._samples, self._models, rows)
         X = self.feature_space.inverse(self._samples["Z"][rows])
         # Of zeros, the way into the space and back leaves some rounding.
@@ -243,9 +243,9 @@ class FALL(BaseEstimator):
                 f"forget would remove all {len(numbers)} samples, and a model needs some; fit a "
                 "new one instead"
             )
-        places = self._samples.places(numbers)
+        rows = self._samples.rows(numbers)
         mask = self._samples.searchable
-        lost = len(numbers) if mask is None else np.count_nonzero(mask[places])
+        lost = len(numbers) if mask is None else np.count_nonzero(mask[rows])
         checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable - lost)
         return numbers
 
@@ -266,7 +266,7 @@ class FALL(BaseEstimator):
         Without the space and the samples' columns that `like`, which is in the file too, shares.
         """
         check_is_fitted(self)
-        places = self._samples.places()
+        rows = self._samples.rows()
         names = [name for name in self._samples if name != "points"]
         state: dict[str, Any] = {
             "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
@@ -276,7 +276,7 @@ class FALL(BaseEstimator):
             state["space"] = self.feature_space.arrays()
         else:
             names = [name for name in names if name not in SHARED]
-        state["samples"] = {name: self._samples[name][places] for name in names}
+        state["samples"] = {name: self._samples[name][rows] for name in names}
         return state
 
     def restore(self, state: dict[str, Any], like: "FALL | None" = None) -> None:

@@ -21,8 +21,8 @@ def weights_above_zero(weights: Array | None) -> Mask | None:
 class Samples:
     """Columns of equal length in memory that grows by a quarter at a time.
 
-    Removed rows stay in their places, unsearchable, until they are a tenth of all. Users number
-    the rows that are left, 0 to len(self) − 1; `places` and `numbers` translate.
+    A removed row stays stored, unsearchable, until removed rows are a tenth of all. Users number
+    the samples that are left, 0 to len(self) − 1; `rows` and `numbers` translate.
 
     Parameters
     ----------
@@ -81,17 +81,17 @@ class Samples:
         """Mask of the rows that may be found as neighbours; None for all."""
         return self.get("searchable")
 
-    def places(self, numbers: Rows | None = None) -> Rows:
-        """Where the rows with these numbers stand; without numbers, all."""
+    def rows(self, numbers: Rows | None = None) -> Rows:
+        """The rows of the samples with these numbers; without numbers, of all."""
         live = np.arange(self._used) if self._live is None else self._live
         return live if numbers is None else live[numbers]
 
-    def numbers(self, places: Rows) -> Rows:
-        """The numbers of the rows that stand at these places."""
-        return places if self._live is None else np.searchsorted(self._live, places)
+    def numbers(self, rows: Rows) -> Rows:
+        """The numbers of the samples in these rows."""
+        return rows if self._live is None else np.searchsorted(self._live, rows)
 
     def append(self, searchable: Mask, **columns: NDArray) -> int:
-        """Add rows to the end; returns the place of the first."""
+        """Add rows to the end; returns the first of them."""
         start, stop = self._used, self._used + len(searchable)
         if "searchable" not in self and not searchable.all():
             self._buffers["searchable"] = np.ones(start, dtype=bool)
@@ -111,19 +111,19 @@ class Samples:
         return start
 
     def trim(self) -> None:
-        """Let go of the memory that is kept ready for more rows."""
+        """Free the memory that is kept ready for more rows."""
         for name, buffer in self._buffers.items():
             if len(buffer) > self._used:
                 self._buffers[name] = buffer[: self._used]
 
     def add_column(self, name: str, value: float) -> None:
-        """A new column that is the same for all rows so far."""
+        """Add a column that has the same value in all rows so far."""
         self._buffers[name] = np.full(self._used, value)
 
     def share(self, other: "Samples", names: tuple[str, ...]) -> bool:
         """Hold these columns in the memory of samples whose columns are equal.
 
-        Returns whether any of them moved.
+        Returns whether any column moved.
         """
         mine, theirs = self._buffers, other._buffers
         moved = [name for name in names if name in mine and mine[name] is not theirs[name]]
@@ -135,10 +135,10 @@ class Samples:
         """Remove the rows with these numbers."""
         if "searchable" not in self:
             self.add_column("searchable", True)
-        gone = self.places(numbers)
+        gone = self.rows(numbers)
         self.n_searchable -= int(np.count_nonzero(self["searchable"][gone]))
         self["searchable"][gone] = False
-        self._live = np.delete(self.places(), numbers)
+        self._live = np.delete(self.rows(), numbers)
         if self._used - len(self._live) > self._used // 10:
             self._buffers = {name: buffer[self._live] for name, buffer in self._buffers.items()}
             self._used, self._live = len(self._live), None
