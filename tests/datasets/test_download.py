@@ -20,7 +20,7 @@ GOOD = zipped({"readme.txt": b"hello", "tiny.data": ORIGINAL})
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each request by the next of its behaviours, the last one again and again."""
+    """Answers each request by the next behaviour, and repeats the last one."""
 
     daemon_threads = True
 
@@ -31,7 +31,7 @@ class Server(ThreadingHTTPServer):
         self.closing = threading.Event()
 
     def handle_error(self, request, client_address):
-        """A client that hangs up on an endless body is part of the play."""
+        """A client that hangs up on an endless body is expected."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -169,7 +169,7 @@ def test_download_is_converted_and_cached(serve, tmp_path):
 @pytest.mark.parametrize(
     "behaviour", [overloaded, silent, cut_with_length, cut_without_length, reset, no_zip, dripping]
 )
-def test_passing_trouble_is_tried_again(serve, tmp_path, behaviour):
+def test_download_is_tried_again_after_a_failure_that_may_pass(serve, tmp_path, behaviour):
     server = serve(behaviour, good)
     fetch_tiny(tmp_path)
     assert server.n_requests == 2
@@ -196,7 +196,7 @@ def test_passing_trouble_is_tried_again(serve, tmp_path, behaviour):
         (redirecting_elsewhere, "redirects to ftp://", 1),
     ],
 )
-def test_trouble_that_stays_gives_one_clear_error_and_writes_nothing(
+def test_failure_that_stays_gives_one_clear_error_and_writes_nothing(
     serve, tmp_path, behaviour, reason, n_requests
 ):
     server = serve(behaviour)
