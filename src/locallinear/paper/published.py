@@ -1,4 +1,4 @@
-"""The paper's own figures: means and 1.96 standard deviations over its runs."""
+"""The published figures: means and 1.96 standard deviations over the paper's runs."""
 
 Value = tuple[float, float]
 
@@ -35,7 +35,7 @@ ERRORS: dict[tuple[str, str], Value] = {
     ("parkinsons", "lasso"): (56.81, 5.20),
 }
 
-# Seconds to train, and to test (Table 2). A spread of 0 is as printed.
+# Seconds to train, and to test (Table 2); a spread of 0 is as printed.
 TRAIN_S: dict[tuple[str, str], Value] = {
     ("concrete", "fall"): (0.06, 0.05),
     ("concrete", "network_lasso"): (16.58, 3.41),
