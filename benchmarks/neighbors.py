@@ -1,7 +1,7 @@
-"""When a tree pays: what `locallinear.geometry.neighbors.tree_pays` is held against.
+"""When a tree is faster than a scan: a check of `locallinear.geometry.neighbors.tree_pays`.
 
-Time of 1,000 queries for 6 neighbours, the structure built before; "loss" is the time of the
-structure that `tree_pays` chooses, relative to the faster one.
+Time of 1,000 queries for 6 neighbours, without the time to build the structure. "Loss" is the time
+of the structure that `tree_pays` chooses, relative to the faster one.
 """
 
 from collections.abc import Iterator
