@@ -5,6 +5,7 @@ import threading
 import time
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -243,12 +244,22 @@ def test_waits_double_between_attempts(serve, tmp_path, monkeypatch):
     assert waits == [1.0, 2.0, 4.0]
 
 
+class SlowResponse:
+    """A response of 2 MB that comes in two parts."""
+
+    headers: ClassVar = {"Content-Length": "2000000"}
+
+    def __init__(self):
+        self.parts = [bytes(500_000), bytes(1_500_000), b""]
+
+    def read1(self, n_bytes):
+        return self.parts.pop(0)
+
+
 def test_progress_is_shown_without_tqdm_too(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with _download.progress_bar("Tiny data", 2_000_000) as advance:
-        advance(500_000)
-        advance(1_500_000)
+    assert len(_download.read_body(SlowResponse(), "Tiny data")) == 2_000_000
     shown = capsys.readouterr().err
     assert "Tiny data: 0.5 of 2.0 MB" in shown
     assert shown.endswith("2.0 of 2.0 MB\n")

@@ -8,16 +8,16 @@ redirections from HTTPS to anything else. Nothing is written here, so no archive
 import hashlib
 import http.client
 import io
-import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import IO
+
+from ..runtime.progress import Bar
 
 TIMEOUT_S = 30.0  # of one connection or one read
 DEADLINE_S = 900.0  # of the whole body, against a server that sends a few bytes at a time
@@ -93,11 +93,11 @@ def read_body(response: http.client.HTTPResponse, title: str) -> bytes:
         raise DownloadError(f"the server announces {total} bytes, more than {MAX_BYTES}")
     deadline = time.monotonic() + DEADLINE_S
     body = bytearray()
-    with progress_bar(title, total) as advance:
+    with Bar(total, "MB", title=title, scale=1e-6) as bar:
         # read1 returns what has arrived, so that the deadline is checked while bytes come slowly.
         while chunk := response.read1(CHUNK_BYTES):
             body += chunk
-            advance(len(chunk))
+            bar.advance(len(chunk))
             if len(body) > MAX_BYTES:
                 raise DownloadError(f"the server sent more than {MAX_BYTES} bytes")
             if time.monotonic() > deadline:
@@ -124,30 +124,3 @@ def read_member(archive: bytes, member: str, sha256: str | None) -> bytes:
     if sha256 is not None and found != sha256:
         raise DownloadError(f"{member} has the wrong checksum: sha256 {found}, expected {sha256}")
     return content
-
-
-@contextmanager
-def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    """Show a bar on a terminal; yield a function that takes how many bytes have come since."""
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        yield plain_counter(title, total)
-        return
-    with tqdm(desc=title, total=total, unit="B", unit_scale=True, disable=None) as bar:
-        yield bar.update
-
-
-def plain_counter(title: str, total: int | None) -> Callable[[int], None]:
-    """Make a counter on one line of a terminal, for where tqdm is not installed."""
-    done = 0
-    whole = "" if total is None else f" of {total / 1e6:.1f}"
-
-    def advance(n_bytes: int) -> None:
-        nonlocal done
-        done += n_bytes
-        if sys.stderr.isatty():
-            end = "\n" if done == total else ""
-            print(f"\r{title}: {done / 1e6:.1f}{whole} MB", end=end, file=sys.stderr, flush=True)
-
-    return advance

@@ -1,7 +1,6 @@
 """The command line of the reproduction: ``reproduce table1 table2 honest figures``."""
 
 import sqlite3
-import sys
 from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from ..cli.options import SECONDS
 from ..runtime.files import write_whole
+from ..runtime.progress import watched
 from . import runner
 from .live import LiveView
 from .models import MODELS
@@ -164,12 +164,11 @@ def refit_finished(store: Store, runs: list[Run]) -> list[runner.Failure]:
     again = [run for run in runs if run in params]
     fetch(again)
     failures = []
-    with click.progressbar(again, label="Fitting again", file=sys.stderr) as bar:
-        for run in bar:
-            try:
-                runner.refit(store, run, params[run])
-            except Exception as error:  # one bad run must not end the others
-                failures.append((run, f"{type(error).__name__}: {error}"))
+    for run in watched(again, "Fitting again", "runs"):
+        try:
+            runner.refit(store, run, params[run])
+        except Exception as error:  # one bad run must not end the others
+            failures.append((run, f"{type(error).__name__}: {error}"))
     return failures
 
 
