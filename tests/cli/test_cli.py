@@ -21,7 +21,7 @@ import locallinear
 from archives import forge, members
 from houses import houses
 from locallinear import FALLRegressor, FALLRegressorCV, load
-from locallinear.cli.commands import main
+from locallinear.__main__ import main
 
 
 def call(*arguments, status=0):
@@ -432,7 +432,7 @@ class HalfWritten(io.BufferedRandom):
         os.kill(os.getpid(), signal.SIGKILL)
 
 _files.os.fdopen = lambda handle, mode: HalfWritten(io.FileIO(handle, mode))
-from locallinear.cli.commands import main
+from locallinear.__main__ import main
 main(sys.argv[1:])
 """
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from houses import fitted, houses
 from locallinear import FALLRegressor, FALLRegressorCV, SearchDisplay
-from locallinear.cli.commands import main
+from locallinear.__main__ import main
 from locallinear.explain import (
     AlphaPathDisplay,
     CoefficientDisplay,

@@ -1,4 +1,4 @@
-"""The command line: ``locallinear fit | predict | explain | compare | demo | reproduce``.
+"""The command line: ``locallinear fit | predict | explain | compare | demo``.
 
 Thin: options in, sentences out. Tables are read in `_read_table`, encoded in `_encoding`, judged in
 `_comparison` and put into words in `_summary`.
@@ -12,7 +12,6 @@ import click
 
 from .. import __version__
 from ..io import ModelFileError
-from ..paper.command import reproduce
 from ..runtime.extras import MissingExtraError
 from ..tables.encoding import fit_encoding
 from ..tables.files import PARQUET
@@ -270,7 +269,3 @@ def demo(out, jobs):
     _steps.summary(model, search.best_params_)
     _steps.write_html(model, out, table, 1000, jobs)
     click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
-
-
-main.add_command(reproduce)
-reproduce.short_help = "Rerun the paper's experiments."

@@ -14,7 +14,7 @@ import click
 
 from ..io import load
 from ..runtime.files import write_whole
-from ..runtime.watching import watched, working
+from ..runtime.progress import watched, working
 from ..search.grids import GRIDS
 from ..tables.encoding import fit_encoding
 from ..tables.files import PARQUET, read_table
@@ -124,7 +124,7 @@ def judged_lines(X, y, encoding, options, folds, budget, *, full: bool = False) 
             compile_kernels()
         more, notes = rivals(y, encoding.classify, n_train)
         models |= more
-    watch = partial(watched, description="Judging the models on unseen rows")
+    watch = partial(watched, title="Comparing models on unseen rows", unit="fits")
     judged = judge(models, X.to_numpy(), y, splitter, encoding.classify, watch)
     error = "share of wrong classes" if encoding.classify else "root mean squared error"
     click.echo(f"\nHow good is it? The {error} on rows that a model had not seen:\n")
