@@ -138,7 +138,7 @@ def test_frames_of_polars_are_tables_too():
 
 
 def test_what_has_no_columns_is_refused():
-    with pytest.raises(TypeError, match=r"expected a DataFrame, .* but came a ndarray"):
+    with pytest.raises(TypeError, match=r"expected a DataFrame, .* but got a ndarray"):
         fitted().predict(np.ones((2, 3)))
 
 
@@ -177,7 +177,7 @@ def test_rows_without_a_target_are_left_out():
     frame.loc[:4, "price"] = np.nan
     encoding, table, notes = fit_encoding(as_table(frame), ("price",))
     assert len(encoding.inputs(table)) == len(encoding.outputs(table)) == 55
-    assert notes[0] == "5 rows are left out, as they have no target."
+    assert notes[0] == "Rows without a target are left out: 5 of 60."
 
 
 def test_a_count_of_the_rows_is_left_out_where_some_rows_have_no_target():

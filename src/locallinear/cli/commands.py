@@ -14,8 +14,8 @@ from .. import __version__
 from ..io import ModelFileError
 from ..runtime.extras import MissingExtraError
 from ..tables.encoding import fit_encoding
-from ..tables.files import PARQUET
 from ..tables.model import TableModel
+from ..tables.read import PARQUET
 from ..tables.table import TableError
 from . import steps as _steps
 from .demo import TARGET, diabetes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..runtime.extras import extra
-from ..tables.files import PARQUET
 from ..tables.model import TableModel
+from ..tables.read import PARQUET
 from ..tables.table import Table, TableError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from ..runtime.files import write_whole
 from ..runtime.progress import watched, working
 from ..search.grids import GRIDS
 from ..tables.encoding import fit_encoding
-from ..tables.files import PARQUET, read_table
 from ..tables.model import TableModel
+from ..tables.read import PARQUET, read_table
 from ..tables.table import Table, TableError
 from .comparison import baselines, compile_kernels, folds_of, judge, make_search, rivals
 from .outputs import report_of, table_bytes

@@ -1,4 +1,4 @@
-"""Tables from files: what is found out, and what is refused with which sentence."""
+"""Reading of CSV and Parquet files: what is detected, and the errors for broken files."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from houses import houses
-from locallinear.tables.files import find_decimal, find_delimiter, read_table
+from locallinear.tables.read import find_decimal, find_delimiter, read_table
 from locallinear.tables.table import TableError, as_table
 
 
@@ -45,7 +45,7 @@ def test_parquet_gives_the_same_table(tmp_path):
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "data.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(TableError, match=r"needs pyarrow|not a whole Parquet"):
+    with pytest.raises(TableError, match=r"needs pyarrow|not a complete Parquet"):
         read_table(tmp_path / "data.parquet")
 
 
