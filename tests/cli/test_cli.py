@@ -249,7 +249,7 @@ def test_a_missing_target_is_refused_with_the_near_match(folder):
 
 def test_without_a_target_the_columns_are_named(folder):
     sentence = refused("fit", folder / "houses.csv")
-    assert "by --target. Its columns are id, size (m²), rooms, district" in sentence
+    assert "with --target. Its columns are id, size (m²), rooms, district" in sentence
 
 
 def test_a_file_that_is_not_there_is_refused(folder):
@@ -291,7 +291,7 @@ def test_a_wrong_delimiter_is_refused(folder):
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
     data = folder / "houses.csv"
     assert "there is no folder" in fit(data, "--out", tmp_path / "no" / "one.model")
-    assert "which is read from" in fit(data, "--out", data)
+    assert "which is also an input" in fit(data, "--out", data)
     arguments = folder / "price.model", data, "--out", tmp_path / "no" / "said.csv"
     assert "there is no folder" in refused("explain", *arguments)
     assert "there is no folder" in refused("predict", *arguments)
@@ -300,9 +300,9 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--jobs", 0, "0 is no number of threads"),
+        ("--jobs", 0, "0 threads cannot work"),
         ("--seed", -1, "not in the range"),
-        ("--time-budget", "nan", "nan is no number of seconds"),
+        ("--time-budget", "nan", "nan is not a number of seconds"),
     ],
 )
 def test_numbers_without_a_meaning_are_refused(folder, option, value, words):
