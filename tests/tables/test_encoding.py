@@ -77,7 +77,7 @@ def test_a_slip_in_a_column_of_numbers_is_named_by_row_and_column(column):
         fit_encoding(frame, ("price",))
 
 
-def test_a_column_of_mixed_codes_is_text_where_it_is_asked_for():
+def test_a_column_of_mixed_codes_is_text_on_request():
     frame = houses()
     frame["rooms"] = frame["rooms"].astype(int).astype(str)
     frame.loc[6, "rooms"] = "5+"

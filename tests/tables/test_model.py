@@ -94,7 +94,7 @@ def test_missing_numbers_count_as_the_median_and_missing_text_as_a_category():
     assert_array_equal(X["district is (missing)"] == 1, frame["district"].isna())
 
 
-def test_what_means_no_value_does_so_in_frames_too():
+def test_cells_that_mean_no_value_do_so_in_frames_too():
     frame = houses().fillna({"size (m²)": -999.0, "district": "none"})
     encoding, table, _ = fit_encoding(
         as_table(frame, missing=("-999", "none")), ("price",), missing=("-999", "none")
@@ -113,11 +113,11 @@ def test_frames_of_polars_are_tables_too():
     assert_array_equal(model.explain(other).contributions, model.explain(frame).contributions)
 
 
-def test_what_has_no_columns_is_refused():
+def test_data_without_columns_are_refused():
     with pytest.raises(TypeError, match=r"expected a DataFrame, .* but got a ndarray"):
         fitted().predict(np.ones((2, 3)))
 
 
-def test_a_frame_of_one_column_is_not_sent_to_the_command_line():
+def test_the_error_for_a_frame_of_one_column_names_no_option_of_the_command_line():
     with pytest.raises(TableError, match=r"It has a single column, 'a'\.$"):
         fitted().predict(pd.DataFrame({"a": [1]}))
