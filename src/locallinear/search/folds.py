@@ -27,10 +27,10 @@ from ..kernels.local.combine import cut_at, distance_weights, normalised
 from ..models.anchors import select_points
 from ..runtime.chunks import BLOCK_BYTES, row_chunks
 from .anchor_sets import AnchorSet
+from .grids import Grid
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Grid = dict[str, list[Any]]
 
 
 class Geometry(NamedTuple):

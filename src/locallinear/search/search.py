@@ -23,7 +23,8 @@ from ..runtime.chunks import CACHE_BYTES, row_chunks
 from ..runtime.progress import Progress
 from ..runtime.threads import one_blas_thread
 from .anchor_sets import AnchorSet
-from .folds import Geometry, Grid, Split
+from .folds import Geometry, Split
+from .grids import Grid
 from .predictor import Predictor
 from .scores import AnyScorer, Metric
 
