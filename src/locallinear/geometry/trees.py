@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from .distinct import distinct_rows
 from .forest import NODE, Forest
-from .metric import standardised
+from .spaces import standardised
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -192,7 +192,7 @@ def _distinct_samples(Z: Array, Y: Array, weights: Array | None) -> tuple[Rows, 
     """A row of each distinct point, its weight, and the mean of its targets in deviations."""
     rows, mass = distinct_rows(Z, weights)
     v = np.ones(len(Z)) if weights is None else weights
-    Y = standardised(Y, v)[0]
+    Y = standardised(Y, weights)[0]
     if len(rows) == len(Z):
         return rows, mass, Y[rows].round(DECIMALS)
     _, first, group = np.unique(Z, axis=0, return_index=True, return_inverse=True)
