@@ -1,8 +1,8 @@
 """How near is measured: what "euclidean", "learned" and the trees' neighbourhoods are.
 
 A nearness says where inputs are for the search (`points`), makes the structure that searches them
-(`index`), and how much each feature decides (`importance`). It is fitted once, with the feature
-space that the models live in; samples that come later change neither.
+(`index`), and how much each feature decides (`feature_weights`). It is fitted once, with the
+feature space that the models live in; samples that come later change neither.
 """
 
 from dataclasses import dataclass
@@ -25,13 +25,14 @@ Mask = NDArray[np.bool_]
 class Distance:
     """The Euclidean distance between some features, each multiplied with a number.
 
-    `features` (d',) and `multipliers` (d',) may be None for all and none. `importance` (d,) says
-    how much each feature counts, in standard deviations and as parts of one; None for all alike.
+    `features` (d',) and `multipliers` (d',) may be None for all and none. `feature_weights` (d,)
+    says how much each feature counts, in standard deviations and as parts of one; None for all
+    alike.
     """
 
     features: Rows | None = None
     multipliers: Array | None = None
-    importance: Array | None = None
+    feature_weights: Array | None = None
 
     def points(self, Z: Array) -> Array:
         """Where inputs Z are for the neighbour search."""
@@ -51,9 +52,9 @@ class Distance:
             or not np.isin(features, np.arange(d)).all()
         ):
             return False
-        multipliers, importance = self.multipliers, self.importance
+        multipliers, feature_weights = self.multipliers, self.feature_weights
         return (multipliers is None or multipliers.shape == features.shape) and (
-            importance is None or importance.shape == (d,)
+            feature_weights is None or feature_weights.shape == (d,)
         )
 
     def arrays(self) -> dict[str, NDArray]:
@@ -89,7 +90,7 @@ def fit_geometry(
         return space, Z, GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
     if neighborhood == "euclidean":
         part = None if features is None else np.bincount(features, minlength=d) / len(features)
-        return space, Z, Distance(features, importance=part)
+        return space, Z, Distance(features, feature_weights=part)
 
     def learn(inputs: Array) -> tuple[Array, Array]:
         """Weights in standard deviations, and what to multiply the inputs by for them."""
@@ -100,11 +101,11 @@ def fit_geometry(
     found, multipliers = learn(Z)
     weighted = WeightedSpace(space, multipliers)
     if features is None:
-        return weighted, Z * multipliers, Distance(importance=found / found.sum())
+        return weighted, Z * multipliers, Distance(feature_weights=found / found.sum())
     part, of_part = learn(Z[:, features])
-    importance = np.zeros(d)
-    importance[features] = part / part.sum()
-    nearness = Distance(features, of_part / multipliers[features], importance)
+    feature_weights = np.zeros(d)
+    feature_weights[features] = part / part.sum()
+    nearness = Distance(features, of_part / multipliers[features], feature_weights)
     return weighted, Z * multipliers, nearness
 
 

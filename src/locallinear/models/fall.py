@@ -304,8 +304,8 @@ class FALL(BaseEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        if self._nearness.importance is not None:
-            self.feature_weights_ = self._nearness.importance
+        if self._nearness.feature_weights is not None:
+            self.feature_weights_ = self._nearness.feature_weights
         return Z
 
     @property
