@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..kernels.local import models as local_models
 from ..kernels.local.anchors import Moments, ridge_path
-from ..kernels.local.combine import cut_at
+from ..models.anchors import Anchors, neighborhoods
 from ..runtime.chunks import BLOCK_BYTES, LANES, Scratch, row_chunks, whole_lanes
 
 Array = NDArray[np.float64]
@@ -22,18 +22,18 @@ class AnchorSet:
     fold : their Fold
     place : which values of n_anchors in the grid the set serves
     counts : for each of them how many anchors there really are
-    points : (k, d) where the anchors are, or models : (k, d + 1, m) given beforehand
+    anchors : where they are, or their models given beforehand
     """
 
-    def __init__(self, fold, place: slice, counts, *, points=None, models=None):
+    def __init__(self, fold, place: slice, counts, anchors: Anchors):
         # The fold keeps its sets; were they to keep it, both would outlive the search.
-        self.fold, self.place, self.models = weakref.proxy(fold), place, models
+        self.fold, self.place, self.models = weakref.proxy(fold), place, anchors.models
         # Increasing numbers of anchors, and which of them is meant by each value in the grid.
         self.counts, self.count_of = np.unique(counts, return_inverse=True)
         self._kept: dict[tuple[int, int, bool], Moments] = {}
-        if points is not None:
+        if anchors.models is None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            self.near = fold.neighbors.query(fold.nearness.points(points), n_near)[1]
+            self.near = fold.neighbors.query(fold.nearness.points(anchors.points), n_near)[1]
 
     @property
     def assignment_bytes(self) -> int:
@@ -63,11 +63,8 @@ class AnchorSet:
 
     def _neighborhoods(self, chunk: slice, n_near: int) -> tuple[Array, Array, Array]:
         """Inputs, targets and weights of the samples around some of the anchors."""
-        fold, near = self.fold, self.near[chunk, :n_near]
-        weights = np.ones(near.shape)
-        if fold.weights is not None:
-            weights = cut_at(fold.weights[near], n_near)
-        return fold.Z[near], fold.Y[near], weights
+        fold = self.fold
+        return neighborhoods(fold.Z, fold.Y, fold.weights, self.near[chunk, :n_near], n_near)
 
     def _moments(self, chunk: slice, n_near: int, fit_intercept: bool) -> Moments:
         """Of some anchors' neighbourhoods; kept for other penalties where that takes little."""

@@ -12,18 +12,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from ..checks.inputs import (
-    check_anchor_models,
-    check_anchor_points,
-    check_features,
-    check_neighbor_weights,
-)
+from ..checks.parameters import GEOMETRY
 from ..geometry.nearness import fit_geometry
 from ..kernels.local import models as local_models
-from ..kernels.local.combine import cut_at, distance_weights, normalised
-from ..models.anchors import select_points
+from ..kernels.local.combine import cut_at, normalised
+from ..models.anchors import Anchors, place_anchors
+from ..models.neighbors import neighbor_weights
 from ..runtime.chunks import BLOCK_BYTES, LANES, row_chunks, whole_lanes
 from .anchor_sets import AnchorSet
 
@@ -76,18 +71,15 @@ class Fold:
 
     def __init__(self, X, Y, weights, queries, space, grid: dict[str, list], seed: int, n_jobs):
         searchable = None if weights is None or weights.all() else weights > 0
-        scaling, neighborhood, rounds, features = space
-        self.space, self.Z, self.nearness = fit_geometry(
-            neighborhood,
-            scaling,
+        geometry, self.Z = fit_geometry(
             X,
             Y,
             weights,
-            features=check_features(features, X.shape[1]),
-            rounds=rounds,
+            **dict(zip(GEOMETRY, space, strict=True)),
             random_state=seed,
             n_jobs=n_jobs,
         )
+        self.space, self.nearness = geometry.space, geometry.nearness
         self.Y, self.weights = Y, weights
         self.queries = self.space.transform(queries)
         self.points = self.nearness.points(self.Z)
@@ -172,12 +164,8 @@ class Fold:
 
     def _prediction_weights(self, rule: str | Callable, level: int) -> Array:
         """Weights (q, level) of the neighbours."""
-        # A copy, for a user's function may write into what it is given.
-        weights = distance_weights(self.distances[:, :level].copy(), rule)
-        if callable(rule):
-            weights = check_neighbor_weights(weights, (len(self.queries), level))
-        if self.weights is not None:
-            weights = weights * cut_at(self.weights[self.near[:, :level]], level)
+        v = None if self.weights is None else self.weights[self.near[:, :level]]
+        weights = neighbor_weights(self.distances[:, :level], rule, v)
         return weights if self._shared(rule) else normalised(weights)
 
     def _shared(self, rule: str | Callable) -> bool:
@@ -195,25 +183,20 @@ class Fold:
             return self._anchor_sets[key]
 
     def _make_anchor_sets(self, selection, models) -> "Iterator[AnchorSet]":
-        d, sizes = self.Z.shape[1], self.grid["n_anchors"]
-        if models is not None:
-            models = self.space.models_from_units(check_anchor_models(models, d, self.Y.shape[1]))
-            yield AnchorSet(self, slice(None), [len(models)] * len(sizes), models=models)
-        elif not isinstance(selection, str):
-            points = self.space.transform(check_anchor_points(selection, d))
-            yield AnchorSet(self, slice(None), [len(points)] * len(sizes), points=points)
-        elif selection == "random":
-            points = self._select("random", max(sizes))
-            counts = [min(k, len(points)) for k in sizes]
-            yield AnchorSet(self, slice(None), counts, points=points)
-        else:
+        sizes = self.grid["n_anchors"]
+        if models is None and selection == "kmeans":
             for i, k in enumerate(sizes):
-                points = self._select(selection, k)
-                yield AnchorSet(self, slice(i, i + 1), [len(points)], points=points)
+                anchors = self._place(selection, models, k)
+                yield AnchorSet(self, slice(i, i + 1), [len(anchors)], anchors)
+            return
+        anchors = self._place(selection, models, max(sizes))
+        random = models is None and isinstance(selection, str)
+        counts = [min(k, len(anchors)) if random else len(anchors) for k in sizes]
+        yield AnchorSet(self, slice(None), counts, anchors)
 
-    def _select(self, selection: str, k: int) -> Array:
-        rng = check_random_state(self.seed)
-        return select_points(selection, k, self.Z, self.weights, rng)[0]
+    def _place(self, selection, models, k: int) -> Anchors:
+        m = self.Y.shape[1]
+        return place_anchors(selection, models, k, self.space, self.Z, m, self.weights, self.seed)
 
 
 def _with_constant(rows: Array) -> Array:

@@ -11,6 +11,7 @@ Models carry the intercept last; the constant feature of x̃ is `constant`, 1 or
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -80,6 +81,16 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: L
 def tie_floor(Y: Array) -> Array:
     """Below this a squared error is rounding: (n,) from the targets (n, m)."""
     return TIE**2 * np.einsum("nm,nm->n", Y, Y)
+
+
+def summed_errors(errors: Array, near: Labels, shares: Array) -> Array:
+    """Errors (u, k) of all anchors summed over the A samples near each of n, (n, k).
+
+    `near` (n, A) are rows of the errors, and `shares` (n, A) how much each counts.
+    """
+    n, A = near.shape
+    table = csr_array((shares.ravel(), near.ravel(), np.arange(0, n * A + 1, A)), (n, len(errors)))
+    return table @ errors
 
 
 def own_residuals(residuals: Array, labels: Labels) -> Array:
