@@ -10,8 +10,9 @@ from statistics import median
 from numpy.typing import NDArray
 
 from benchmarks._run import Table, duration, interleaved, load, normal_points
+from locallinear.geometry.kd_tree import KDTree
 from locallinear.geometry.neighbors import intrinsic_dimension, tree_pays
-from locallinear.geometry.structures import Scan, Tree
+from locallinear.geometry.scan import Scan
 
 SIZES = (1_000, 10_000, 100_000)
 SHAPES = ((2, 2), (4, 4), (6, 6), (8, 8), (10, 10), (14, 14), (20, 3), (20, 6), (20, 20), (80, 6))
@@ -59,7 +60,7 @@ def real() -> Table:
 
 def compare(points: NDArray, queries: NDArray) -> tuple[list[str], float]:
     n = len(points)
-    tree = Tree(points, None, 0, n)
+    tree = KDTree(points, None, 0, n)
     scan = Scan(points, None, 0, n)
     a, b, _ = interleaved(
         lambda: tree.candidates(queries, K, None, None),

@@ -68,7 +68,7 @@ def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
         expected = candidates[order[:5]]
         assert_array_equal(rows[i], expected)
         assert_allclose(
-            distances[i] - trees.least, len(own) / np.maximum(shared[expected], 0.5) - 1
+            distances[i] - trees.min_distance, len(own) / np.maximum(shared[expected], 0.5) - 1
         )
 
 

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from locallinear.geometry import structures as _structures
+from locallinear.geometry import blocks as blocks_module
+from locallinear.geometry import scan as scan_module
+from locallinear.geometry.kd_tree import KDTree
 from locallinear.geometry.neighbors import Neighbors, intrinsic_dimension, neighbor_sets, tree_pays
-from locallinear.geometry.structures import Scan, Tree, in_cells
+from locallinear.geometry.scan import Scan
 
 
 def naive(points, searchable, X, n_neighbors):
@@ -48,7 +50,7 @@ def alone(structure, points, searchable):
     return neighbors
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @given(point_sets(), st.integers(1, 30), st.floats(0, 0.9))
 def test_each_structure_finds_what_a_naive_search_finds(structure, case, n_neighbors, removed):
     points, X, rng = case
@@ -62,7 +64,7 @@ def test_each_structure_finds_what_a_naive_search_finds(structure, case, n_neigh
     assert_nearest(late, X, n_neighbors)
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @pytest.mark.parametrize("n_neighbors", [255, 256, 257, 600, 1999, 2000])
 def test_each_structure_finds_hundreds_of_neighbours(structure, n_neighbors):
     rng = np.random.default_rng(0)
@@ -70,7 +72,7 @@ def test_each_structure_finds_hundreds_of_neighbours(structure, n_neighbors):
     assert_nearest(alone(structure, points, None), X, n_neighbors)
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_scans_and_trees_are_exact_over_many_blocks_and_far_from_the_origin(structure, offset):
     rng = np.random.default_rng(0)
@@ -79,7 +81,7 @@ def test_scans_and_trees_are_exact_over_many_blocks_and_far_from_the_origin(stru
     assert_nearest(alone(structure, points, None), X, 7)
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_extreme_magnitudes_are_ordered(structure, scale):
     rng = np.random.default_rng(0)
@@ -107,7 +109,7 @@ def test_a_scan_goes_on_in_single_precision_after_one_odd_query():
     neighbors = alone(Scan, points, None)
     for queries in (X, points[:1], X):
         assert_nearest(neighbors, queries, 5)
-    assert neighbors._parts[0]._failed == 1
+    assert neighbors._parts[0]._n_failed == 1
     assert neighbors._parts[0]._single_pays
 
 
@@ -124,7 +126,7 @@ def test_one_value_out_of_all_bounds_does_not_make_a_scan_keep_all_points():
 @pytest.mark.parametrize("kind", ["normal", "lattice", "clusters", "one line", "repeated"])
 def test_cells_hide_nothing(kind, n_neighbors, monkeypatch):
     """Many cells, and queries within and far outside: all as if every point was seen."""
-    monkeypatch.setattr(_structures, "CELL_QUERIES", 60)
+    monkeypatch.setattr(scan_module, "CELL_BATCH_QUERIES", 60)
     rng = np.random.default_rng(0)
     points = {
         "normal": lambda: rng.normal(size=(9000, 3)),
@@ -135,7 +137,7 @@ def test_cells_hide_nothing(kind, n_neighbors, monkeypatch):
     }[kind]()
     far = 100 * rng.normal(size=(30, points.shape[1]))
     X = np.vstack([points[:150] + 0.1 * rng.normal(size=(150, points.shape[1])), far, points[:20]])
-    assert in_cells(points)
+    assert blocks_module.cells_possible(points)
     assert_nearest(alone(Scan, points, None), X, n_neighbors)
     searchable = rng.uniform(size=9000) < 0.95
     assert_nearest(alone(Scan, points, searchable), X, n_neighbors)
@@ -143,7 +145,7 @@ def test_cells_hide_nothing(kind, n_neighbors, monkeypatch):
 
 def test_most_cells_are_not_looked_at(monkeypatch):
     looked = []
-    whole = _structures._Blocks.__getitem__
+    whole = blocks_module.Blocks.__getitem__
 
     def look(blocks, b):
         looked.append(b)
@@ -153,7 +155,7 @@ def test_most_cells_are_not_looked_at(monkeypatch):
     points = rng.uniform(size=(60_000, 2))
     scan = Scan(points, None, 0, len(points))
     scan.candidates(points[:10], 5, None, 1)
-    monkeypatch.setattr(_structures._Blocks, "__getitem__", look)
+    monkeypatch.setattr(blocks_module.Blocks, "__getitem__", look)
     scan.candidates(0.1 * points[:500], 5, None, 1)  # a corner
     (blocks,) = scan._kept.values()
     assert 0 < len(set(looked)) < len(blocks.lowest) / 4
@@ -161,8 +163,13 @@ def test_most_cells_are_not_looked_at(monkeypatch):
 
 def test_cells_are_made_once_and_not_for_rows_that_are_left(monkeypatch):
     made = []
-    cells = _structures._cells
-    monkeypatch.setattr(_structures, "_cells", lambda *a: made.append(len(a[1])) or cells(*a))
+    divide = blocks_module.divide_into_cells
+
+    def count_and_divide(points, rows, size):
+        made.append(len(rows))
+        return divide(points, rows, size)
+
+    monkeypatch.setattr(blocks_module, "divide_into_cells", count_and_divide)
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(9000, 3)), rng.normal(size=(20, 3))
     scan = Scan(points, None, 0, len(points))
@@ -221,7 +228,7 @@ def test_the_choice_of_structure_cannot_be_seen(d):
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(5000, d)), rng.normal(size=(40, d))
     chosen = Neighbors(points, None, None).query(X, 9)
-    for structure in (Tree, Scan):
+    for structure in (KDTree, Scan):
         distances, rows = alone(structure, points, None).query(X, 9)
         assert_array_equal(rows, chosen[1])
         assert_array_equal(distances, chosen[0])
