@@ -1,26 +1,32 @@
-"""Test error on the paper's splits, the same for all models, with what people use today beside.
+"""Test error on the paper's splits, the same for all models, beside models that people use today.
 
 Splits are those of the paper: `train_test_split(test_size=0.1, random_state=seed)`, seeds from 0.
-Every choice is made by cross-validation on the training part. A run is a row of
-benchmarks/accuracy.csv as soon as it is done, so that the command goes on where it was stopped; it
-goes split by split, so that a stopped one has the same splits for all models. FALL in the paper's
-space and KNN are those of `locallinear reproduce table1` (results/runs.csv). A model may use all
-cores of the process; runs had one or two and some were paused, so the times give the order of
-magnitude. EBM took 11 minutes of two cores for a split of Parkinsons and an hour, beside other
-work, for one of Superconductivity: it has one split of each, and with two of its 14 bags all of
-them, with 5 and 2 % more error than all bags on those two splits, and 4 to 9 % on the small sets.
-Optuna's minute begins with the 500 trees and is a few tries long on Superconductivity; in the first
-20 to 25 splits of Concrete and both toxicities (rows of commits before 11ff5d4) it began at random,
-and gained nearly as much.
+Every choice is made by cross-validation on the training part. Each finished run is a row of
+benchmarks/accuracy.csv, so that the command continues where it was stopped. It goes split by
+split, so that all models have the same splits even after a stop. The rows of FALL in the paper's
+space and of KNN come from `locallinear reproduce table1` (results/runs.csv). A model may use all
+cores of the process. Runs had one or two cores and some were paused, so the times only give the
+order of magnitude.
 
-These sets flatter our defaults: the default grid is the best of about ten, the learned metric of
-about twenty and the trees on the target of about thirty variants, by errors on three to five of
-these sets, partly on the first of these splits, the trees' on other splits. Piecewise trees are the
-best of about twenty, mainly by other data, but by other splits of the three small sets as well.
-That learned weights count in the models was decided by other data, which these sets hardly notice:
-rows of ours from before (a5d70bc: FALLRegressorCV on Parkinsons and Superconductivity, and three
-splits of the ensemble there, whose other two came out the same to all digits) stand beside those
-from after. Parameters are chosen without the test parts, but other data are the fair judge.
+EBM took 11 minutes on two cores for one split of Parkinsons, and an hour, beside other work, for
+one split of Superconductivity. So EBM has one split of each. With two of its 14 bags it has all
+splits; the error is then 5 % higher on that split of Parkinsons, 2 % higher on that split of
+Superconductivity, and 4 to 9 % higher on the small sets.
+
+Optuna's minute begins with the 500 trees, and allows a few tries on Superconductivity. In the
+first 20 to 25 splits of Concrete and of both toxicities (rows of commits before 11ff5d4) it began
+at random, and gained nearly as much.
+
+These sets flatter our defaults. The default grid is the best of about ten variants, the learned
+metric of about twenty and the trees on the target of about thirty. They were compared by their
+errors on three to five of these sets, partly on the first of these splits; the trees were
+compared on other splits. Piecewise trees are the best of about twenty variants, mainly by other
+data, but also by other splits of the three small sets. That learned weights count in the models
+was decided by other data, and hardly changes the results on these sets: some of our rows are from
+before that change (a5d70bc: FALLRegressorCV on Parkinsons and Superconductivity, and three splits
+of the ensemble there, whose other two splits had the same results to all digits), the others are
+from after it. Parameters are chosen without the test parts, but only other data can give a fair
+comparison.
 """
 
 import csv

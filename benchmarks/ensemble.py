@@ -1,8 +1,8 @@
-"""FALLEnsembleRegressor: what its fit takes, search included, and its predictions against KNN's.
+"""FALLEnsembleRegressor: the time of a fit with its search, and of predictions beside KNN's.
 
-On two cores, `n_jobs=2`, 30 members. KNN (weights="distance", 5 neighbours, its defaults) gets the
-feature space that the ensemble chose; its time is multiplied by the number of members. Peak memory
-is the process's, the sets before included.
+Two cores, `n_jobs=2`, 30 members. KNN (weights="distance", 5 neighbours, its defaults) gets the
+feature space that the ensemble chose; its time is multiplied by the number of members. Peak
+memory is that of the process, which also had the sets before.
 """
 
 import resource

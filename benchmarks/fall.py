@@ -1,8 +1,8 @@
-"""FALLRegressor against KNeighborsRegressor with weights="distance" and the same K, and its costs.
+"""FALLRegressor and its costs, beside KNeighborsRegressor with weights="distance" and the same K.
 
-Both sides run with their defaults (`n_jobs=None`) and find the same neighbours: KNN is given the
-feature space that FALL makes for itself. Times are medians of runs that take turns, and ratios
-medians of the ratios of neighbouring runs.
+Both have their defaults (`n_jobs=None`) and find the same neighbours: KNN gets the feature space
+that FALL makes for itself. The runs of both alternate. Times are medians over the runs, and
+ratios are medians of the ratios of successive runs.
 """
 
 import os
@@ -124,8 +124,8 @@ def predict_naive() -> Table:
         )
     )
     table.note = (
-        f"{len(Q)} queries. The loops (benchmarks/_naive.py) store every W_i and answer one query "
-        f"at a time; they are timed on {len(few)} of the queries."
+        f"{len(Q)} queries. The loops (benchmarks/_naive.py) store every W_i and predict one query "
+        f"at a time; they were timed on {len(few)} of the queries."
     )
     return table
 
@@ -176,8 +176,8 @@ def memory() -> Table:
                 )
             )
     table.note = (
-        "In a process of its own, above what it held after its imports; the input itself, the "
-        "targets and the queries are part of the peak."
+        "Measured in a separate process, without the memory that its imports took; the input, the "
+        "targets and the queries are included."
     )
     return table
 
@@ -232,11 +232,11 @@ def partial_fit() -> Table:
         lambda: grown.predict(queries), lambda: whole.predict(queries), repetitions=7, budget=15
     )
     table.rows.append(
-        ["predict afterwards / on a fresh fit", f"{ratio:.2f}", "≤ 1.3", verdict(ratio, 1.3)]
+        ["predict afterwards / after a fresh fit", f"{ratio:.2f}", "≤ 1.3", verdict(ratio, 1.3)]
     )
     table.note = (
-        f"predict of 10,000 queries: {duration(a)} afterwards, {duration(b)} on a fresh fit of "
-        "all samples."
+        f"predict of 10,000 queries takes {duration(a)} afterwards, and {duration(b)} after a "
+        "fresh fit of all samples."
     )
     return table
 
@@ -246,8 +246,8 @@ def fit_predict_million() -> Table:
         "fit and predict (10,000 queries), 1,000,000 samples, k = 200, K = 5",
         ("features", "varying in", "KNN's search", "FALL", "KNN", "ratio", "target", ""),
         note=(
-            "KNN's own choice (auto) is a tree up to 15 features and brute force beyond; its tree "
-            "is shown as well where it is the better choice, without a target."
+            "KNN chooses by itself (auto): a tree up to 15 features, brute force above. Where its "
+            "tree is faster than its choice, there is a row for the tree too, without a target."
         ),
     )
     for d, intrinsic in SHAPES:

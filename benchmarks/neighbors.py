@@ -1,7 +1,7 @@
-"""When a tree pays: what `locallinear.geometry.neighbors.tree_pays` is held against.
+"""When a tree is faster than a scan: a check of `locallinear.geometry.neighbors.tree_pays`.
 
-Time of 1,000 queries for 6 neighbours, the structure built before; "loss" is the time of the
-structure that `tree_pays` chooses, relative to the faster one.
+The times are for 1,000 queries with 6 neighbours each, after the structure is built. "loss" is
+the time of the structure that `tree_pays` chooses, divided by the time of the faster one.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def synthetic() -> Table:
             row, loss = compare(points, queries)
             table.rows.append([f"{n:,}", str(d), str(intrinsic), *row])
             losses.append(loss)
-    table.note = f"Loss: {median(losses):.2f} in the median, {max(losses):.2f} at worst."
+    table.note = f"Loss: the median is {median(losses):.2f}, the largest {max(losses):.2f}."
     return table
 
 

@@ -1,10 +1,11 @@
-"""Network lasso against the published reweighted iteration, on large sets, and as n grows.
+"""Network lasso beside the published reweighted iteration, on large sets, and as n grows.
 
-Both methods get the same graph and the same distinct rows and run in one process. The reweighted
-iteration, transcribed naively, solves ten sparse systems over all coefficients: in the form in
-which the localized lasso's paper states it (Woodbury's identity, n right-hand sides a system), and
-directly, which is the stronger opponent. Ours runs until its duality gap is within `tol=1e-4`.
-Training parts of the paper's first split, raw features.
+Both methods get the same graph and the same distinct rows, and run in one process. The reweighted
+iteration is a naive transcription and solves ten sparse systems over all coefficients. It is
+measured in two forms: as the paper of the localized lasso states it (Woodbury's identity, n
+right-hand sides per system), and with a direct solution, which is faster. Ours runs until its
+duality gap is within `tol=1e-4`. The data are the training parts of the paper's first split, with
+raw features.
 """
 
 import resource
@@ -140,7 +141,7 @@ def growth() -> Table:
     exponent = np.polyfit(np.log(SIZES), np.log(times), 1)[0]
     plot_growth(times, exponent)
     table.note = (
-        f"Time grows as the samples to the power {exponent:.2f} (target 1.3: "
+        f"Time grows as the number of samples to the power {exponent:.2f} (target 1.3: "
         f"{verdict(exponent, 1.3)}). ![growth](network_lasso_growth.svg)"
     )
     return table

@@ -1,7 +1,7 @@
 """FALLRegressorCV on the paper's grid of 1,078,000 configurations, 3 folds, `n_jobs=-1`.
 
-Nine tenths of each set are searched. The compiled parts are compiled before the clock starts;
-what that takes is measured on its own.
+The search gets nine tenths of each set. Compilation ends before the measurement starts; its time
+is measured separately.
 """
 
 import tempfile
@@ -85,7 +85,7 @@ def whole_grid() -> Table:
         table.rows.append(
             (name, *counts, duration(took), f"{-model.best_score_:.4g}", target, reached)
         )
-    table.note = f"`time_budget={BUDGET:.0f}`; the time is that of `fit`, the last fit included."
+    table.note = f"`time_budget={BUDGET:.0f}`; the time is that of `fit`, with the final fit."
     if missing:
         table.note += f" Not there, so not measured: {', '.join(missing)}."
     return table
@@ -93,7 +93,7 @@ def whole_grid() -> Table:
 
 def against_a_loop() -> Table:
     table = Table(
-        "configurations a second, Concrete",
+        "configurations per second, Concrete",
         ("FALLRegressorCV", "loop of fit and predict", "times faster", "target", ""),
     )
     part = training_part("concrete")
@@ -131,7 +131,7 @@ def against_a_loop() -> Table:
             verdict(fast / slow, 20_000, at_least=True),
         )
     )
-    table.note = f"The loop takes configurations of the grid at random; it came to {done}."
+    table.note = f"The loop takes configurations of the grid at random; it finished {done}."
     return table
 
 
@@ -150,13 +150,13 @@ print(first - (time.perf_counter() - start))
 
 def first_use() -> Table:
     table = Table(
-        "what the first search in a process takes longer than the second",
+        "how much longer the first search in a process takes than the second",
         ("", "longer by", "target", ""),
     )
     with tempfile.TemporaryDirectory() as cache:
         code = FIRST_USE.format(cache=cache)
         compiling, cached = in_subprocess(code), in_subprocess(code)
-    table.rows.append(["nothing compiled yet (once an installation)", duration(compiling), "", ""])
+    table.rows.append(["nothing compiled yet (once per installation)", duration(compiling), "", ""])
     table.rows.append(["compiled before", duration(cached), "≤ 5 s", verdict(cached, 5.0)])
     return table
 
@@ -171,8 +171,8 @@ def memory() -> Table:
         row = name, f"{part[0].nbytes / 2**20:.1f} MiB", f"{above / 2**20:.0f} MiB"
         table.rows.append((*row, "≤ 1 GB", verdict(above, 1e9)))
     table.note = (
-        f"In a process of its own, with `time_budget={BUDGET / 4:.0f}`: above what it held with "
-        "the data loaded and all imports made."
+        f"Measured in a separate process with `time_budget={BUDGET / 4:.0f}`, without the memory "
+        "that the data and the imports took."
     )
     return table
 

@@ -174,7 +174,7 @@ def test_columns_and_constant_are_the_prediction_in_the_file(model, frame, tmp_p
     assert_allclose(rows["prediction"], scores(model, frame), rtol=1e-8, atol=1e-8)
     by_anchor = np.sum(rows["anchor_contributions"], axis=2) + rows["anchor_intercept"]
     told = model.estimator.explain(model.encode(frame))
-    regressors = model.estimator._space.regressors(model.encode(frame).to_numpy())
+    regressors = model.estimator.feature_space.regressors(model.encode(frame).to_numpy())
     expected = np.einsum("qd,qdm->qm", regressors, told.anchor_part[:, :-1])
     assert_allclose(by_anchor, expected + told.anchor_part[:, -1], rtol=1e-7, atol=1e-7)
 
@@ -188,7 +188,7 @@ def test_another_category_changes_the_prediction_as_the_model_says(model, frame)
     raw = model.estimator.explain(model.encode(frame))
     for k, category in enumerate([None, "north", "old town", "south", "elsewhere"]):
         moved = model.encode(frame.assign(district=category)).to_numpy()
-        there = model.estimator._space.regressors(moved)
+        there = model.estimator.feature_space.regressors(moved)
         expected = np.einsum("qd,qdm->qm", there, raw.coef) + raw.intercept
         for i in (0, 5, 20):
             here = data["rows"]["positions"][i][2]

@@ -77,7 +77,9 @@ def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(ma
     for neighborhood in GROWERS:
         model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
         told = model.explain(Q)
-        own, theirs = (model._nearness.leaves(model._space.transform(A)) for A in (Q, X))
+        own, theirs = (
+            model._geometry.nearness.leaves(model.feature_space.transform(A)) for A in (Q, X)
+        )
         shared = (own[:, :, None] == theirs[:, told.neighbors]).mean(axis=0)
         assert shared.min() > 0
         told_apart = shared.max(axis=1) < 1

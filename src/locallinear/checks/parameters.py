@@ -31,6 +31,10 @@ FALL_PARAMETERS: dict[str, list] = {
 }
 
 
+# The parameters that shape a model's geometry (see `geometry.nearness.fit_geometry`): the feature
+# space, and who is near in it.
+GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features")
+
 # What can be set on a fitted model, and takes effect at the next prediction. An infinite alpha
 # leaves the anchors alone, as the end of a path of it.
 AFTER_FIT = {name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights")}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels.local import models as local_models
 from ..kernels.local.anchors import Moments, ridge_path
-from ..kernels.local.combine import cut_at
+from ..models.anchors import Anchors, neighborhoods
 from ..runtime.chunks import BLOCK_BYTES, row_chunks
 
 Array = NDArray[np.float64]
@@ -23,27 +23,19 @@ class AnchorSet:
     fold : the Fold of the anchors
     served : which values of n_anchors in the grid the set serves
     counts : for each of these values, how many anchors there really are
-    points : (k, d) where the anchors are, or models : (k, d + 1, m) given beforehand
+    anchors : the largest number of anchors
     """
 
-    def __init__(
-        self,
-        fold: Any,
-        served: slice,
-        counts: list[int],
-        *,
-        points: Array | None = None,
-        models: Array | None = None,
-    ):
+    def __init__(self, fold: Any, served: slice, counts: list[int], anchors: Anchors):
         # The fold holds its sets; if they held the fold, both would outlive the search.
         self.fold: Any = weakref.proxy(fold)
-        self.served, self.models = served, models
+        self.served, self.models = served, anchors.models
         # Increasing numbers of anchors, and the position among them of each value served.
         self.anchor_counts, self.count_positions = np.unique(counts, return_inverse=True)
         self._moments_kept: dict[tuple[int, int, bool], Moments] = {}
-        if points is not None:
+        if anchors.models is None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            self.near = fold.neighbors.query(fold.nearness.points(points), n_near)[1]
+            self.near = fold.neighbors.query(fold.nearness.points(anchors.points), n_near)[1]
 
     @property
     def assignment_bytes(self) -> int:
@@ -73,11 +65,8 @@ class AnchorSet:
 
     def _neighborhoods(self, chunk: slice, n_near: int) -> tuple[Array, Array, Array]:
         """Inputs, targets and weights of the samples around some of the anchors."""
-        fold, near = self.fold, self.near[chunk, :n_near]
-        weights = np.ones(near.shape)
-        if fold.weights is not None:
-            weights = cut_at(fold.weights[near], n_near)
-        return fold.Z[near], fold.Y[near], weights
+        fold = self.fold
+        return neighborhoods(fold.Z, fold.Y, fold.weights, self.near[chunk, :n_near], n_near)
 
     def _moments(self, chunk: slice, n_near: int, fit_intercept: bool) -> Moments:
         """Moments of some anchors' neighbourhoods; kept for other penalties if they are small."""

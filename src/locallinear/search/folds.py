@@ -7,39 +7,27 @@ those of the estimator, so that the scores are the estimator's.
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from ..checks.inputs import (
-    check_anchor_models,
-    check_anchor_points,
-    check_features,
-    check_neighbor_weights,
-)
+from ..checks.parameters import GEOMETRY
 from ..geometry.nearness import fit_geometry
 from ..kernels.local import models as local_models
-from ..kernels.local.combine import cut_at, distance_weights, normalised
-from ..models.anchors import select_points
+from ..kernels.local.combine import cut_at, normalised
+from ..models.anchors import Anchors, place_anchors
+from ..models.neighbors import Rule, neighbor_weights
 from ..runtime.chunks import BLOCK_BYTES, row_chunks
 from .anchor_sets import AnchorSet
 from .grids import Grid
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-
-class Geometry(NamedTuple):
-    """The parameters that decide the feature space and which samples are near."""
-
-    scaling: str | None
-    neighborhood: str
-    metric_iterations: int
-    neighborhood_features: tuple[int, ...] | None
+# Values of the parameters in `GEOMETRY`.
+GeometryKey = tuple[Any, ...]
 
 
 class Split:
@@ -67,20 +55,19 @@ class Split:
         self.Y, self.weights = Y, weights
         self.options = grid, seed, n_jobs
         self.n_searchable = len(Y) if weights is None else int(np.count_nonzero(weights))
-        self._folds: dict[Geometry, Fold] = {}
-        self._locks: dict[Geometry, threading.Lock] = {}
+        self._folds: dict[GeometryKey, Fold] = {}
+        self._locks: dict[GeometryKey, threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def fold(self, geometry: Geometry) -> "Fold":
+    def fold(self, key: GeometryKey) -> "Fold":
         """The fold of a geometry, made by the first thread that needs it."""
         with self._lock:
-            lock = self._locks.setdefault(geometry, threading.Lock())
+            lock = self._locks.setdefault(key, threading.Lock())
         with lock:
-            if geometry not in self._folds:
+            if key not in self._folds:
                 inputs, queries = self.X[self.train], self.X[self.test]
-                fold = Fold(inputs, self.Y, self.weights, queries, geometry, *self.options)
-                self._folds[geometry] = fold
-            return self._folds[geometry]
+                self._folds[key] = Fold(inputs, self.Y, self.weights, queries, key, *self.options)
+            return self._folds[key]
 
 
 class Fold:
@@ -90,7 +77,7 @@ class Fold:
     ----------
     X, Y, weights : training inputs (n, d), numeric targets (n, m), sample weights or None
     queries : (q, d) inputs of the samples to predict
-    geometry : parameters of the feature space and of the neighbour search
+    geometry_key : values of the parameters of the feature space and of nearness
     grid : all values of all parameters
     seed : random_state of the estimators
     n_jobs : threads
@@ -102,23 +89,21 @@ class Fold:
         Y: Array,
         weights: Array | None,
         queries: Array,
-        geometry: Geometry,
+        geometry_key: GeometryKey,
         grid: Grid,
         seed: int,
         n_jobs: int | None,
     ):
         searchable = None if weights is None or weights.all() else weights > 0
-        self.space, self.Z, self.nearness = fit_geometry(
-            geometry.neighborhood,
-            geometry.scaling,
+        geometry, self.Z = fit_geometry(
             X,
             Y,
             weights,
-            features=check_features(geometry.neighborhood_features, X.shape[1]),
-            rounds=geometry.metric_iterations,
+            **dict(zip(GEOMETRY, geometry_key, strict=True)),
             random_state=seed,
             n_jobs=n_jobs,
         )
+        self.space, self.nearness = geometry.space, geometry.nearness
         self.Y, self.weights = Y, weights
         self.queries = self.space.transform(queries)
         self.points = self.nearness.points(self.Z)
@@ -178,7 +163,7 @@ class Fold:
             return self._weightings[key]
 
     def _make_weightings(
-        self, rule: str | Callable[[Array], Array], constant: float
+        self, rule: Rule, constant: float
     ) -> "tuple[list[Weighting], dict[int, str]]":
         made: list[Weighting] = []
         failed: dict[int, str] = {}
@@ -193,17 +178,13 @@ class Fold:
                 made.append(Weighting(self, served, weights, constant))
         return made, failed
 
-    def _prediction_weights(self, rule: str | Callable[[Array], Array], count: int) -> Array:
+    def _prediction_weights(self, rule: Rule, count: int) -> Array:
         """Weights (q, count) of the nearest neighbours."""
-        # A copy, since a user's function may write into its argument.
-        weights = distance_weights(self.distances[:, :count].copy(), rule)
-        if callable(rule):
-            weights = check_neighbor_weights(weights, (len(self.queries), count))
-        if self.weights is not None:
-            weights = weights * cut_at(self.weights[self.near[:, :count]], count)
+        sample_weights = None if self.weights is None else self.weights[self.near[:, :count]]
+        weights = neighbor_weights(self.distances[:, :count], rule, sample_weights)
         return weights if self._shared(rule) else normalised(weights)
 
-    def _shared(self, rule: str | Callable[[Array], Array]) -> bool:
+    def _shared(self, rule: Rule) -> bool:
         """Whether a neighbour's weight is the same for all numbers of neighbours."""
         return self.weights is None and not callable(rule)
 
@@ -218,25 +199,20 @@ class Fold:
             return self._anchor_sets[key]
 
     def _make_anchor_sets(self, selection: Any, models: Any) -> Iterator[AnchorSet]:
-        d, sizes = self.Z.shape[1], self.grid["n_anchors"]
-        if models is not None:
-            models = self.space.models_from_units(check_anchor_models(models, d, self.Y.shape[1]))
-            yield AnchorSet(self, slice(None), [len(models)] * len(sizes), models=models)
-        elif not isinstance(selection, str):
-            points = self.space.transform(check_anchor_points(selection, d))
-            yield AnchorSet(self, slice(None), [len(points)] * len(sizes), points=points)
-        elif selection == "random":
-            points = self._select("random", max(sizes))
-            counts = [min(k, len(points)) for k in sizes]
-            yield AnchorSet(self, slice(None), counts, points=points)
-        else:
+        sizes = self.grid["n_anchors"]
+        selected = models is None and isinstance(selection, str)
+        if selected and selection == "kmeans":
             for i, k in enumerate(sizes):
-                points = self._select(selection, k)
-                yield AnchorSet(self, slice(i, i + 1), [len(points)], points=points)
+                anchors = self._place(selection, models, k)
+                yield AnchorSet(self, slice(i, i + 1), [len(anchors)], anchors)
+            return
+        anchors = self._place(selection, models, max(sizes))
+        counts = [min(k, len(anchors)) if selected else len(anchors) for k in sizes]
+        yield AnchorSet(self, slice(None), counts, anchors)
 
-    def _select(self, selection: str, k: int) -> Array:
-        rng = check_random_state(self.seed)
-        return select_points(selection, k, self.Z, self.weights, rng)[0]
+    def _place(self, selection: Any, models: Any, k: int) -> Anchors:
+        m = self.Y.shape[1]
+        return place_anchors(selection, models, k, self.space, self.Z, m, self.weights, self.seed)
 
 
 class Weighting:

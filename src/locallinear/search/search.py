@@ -19,11 +19,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ..checks.parameters import GEOMETRY
 from ..runtime.chunks import CACHE_BYTES, row_chunks
 from ..runtime.progress import Progress
 from ..runtime.threads import one_blas_thread
 from .anchor_sets import AnchorSet
-from .folds import Geometry, Split
+from .folds import Split
 from .grids import Grid
 from .predictor import Predictor
 from .scores import AnyScorer, Metric
@@ -39,7 +40,7 @@ MODEL_AXES = (
     "fit_intercept",
     "anchor_l1_ratio",
 )
-OUTER_AXES = Geometry._fields + MODEL_AXES
+OUTER_AXES = GEOMETRY + MODEL_AXES
 STOPPED = "not scored: the search was stopped before"
 
 # The order of the first cells takes time proportional to their number times the number of all
@@ -134,9 +135,9 @@ class Search:
     def _score_cell(self, cell: dict[str, int]) -> None:
         """Score all configurations of a cell, if the time allows."""
         value = {name: self.grid[name][i] for name, i in cell.items()}
-        geometry = Geometry(*(value[name] for name in Geometry._fields))
+        geometry_key = tuple(value[name] for name in GEOMETRY)
         with suppress(OutOfTime):
-            folds = [split.fold(geometry) for split in self._in_time(self.splits)]
+            folds = [split.fold(geometry_key) for split in self._in_time(self.splits)]
             sets = [
                 fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"])
                 for fold in self._in_time(folds)
