@@ -38,15 +38,13 @@ def squared_errors(residuals: Array) -> Array:
 
 
 def summed_errors(errors: Array, near: Labels, shares: Array) -> Array:
-    """Errors (., k) of all anchors, summed over the A samples near each of n, (n, k).
+    """Errors (u, k) of all anchors summed over the A samples near each of n, (n, k).
 
-    Parameters
-    ----------
-    near : (n, A) rows of errors; shares : (n, A) how much each counts
+    `near` (n, A) are rows of the errors, and `shares` (n, A) how much each counts.
     """
     n, A = near.shape
-    starts = np.arange(0, n * A + 1, A)
-    return csr_array((shares.ravel(), near.ravel(), starts), shape=(n, len(errors))) @ errors
+    table = csr_array((shares.ravel(), near.ravel(), np.arange(0, n * A + 1, A)), (n, len(errors)))
+    return table @ errors
 
 
 def best_anchors(errors: Array, floor: Array) -> Labels:
