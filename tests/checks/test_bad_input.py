@@ -193,7 +193,7 @@ def test_sparse_inputs_are_refused_with_what_to_do(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_more_neighbours_than_samples_are_refused(estimator):
     X, y = data(4)
-    expected = "n_neighbors=5 samples were to make each prediction, but only n_samples=4"
+    expected = "n_neighbors=5 samples are needed per prediction, but there are only n_samples=4"
     assert expected in message(estimator, X, y)
     X, y = data(10)
     weights = np.r_[np.ones(4), np.zeros(6)]
@@ -290,14 +290,14 @@ def test_wrong_sample_weights_are_named(estimator):
     text = message(estimator, X, y, sample_weight=np.r_[1.0, -2.0, np.ones(38)])
     assert "sample_weight must not be negative, but entry 1 is -2.0; use 0" in text
     text = message(estimator, X, y, sample_weight=np.ones(39))
-    assert "sample_weight must have one entry a sample" in text
+    assert "sample_weight must have one entry per sample" in text
     assert "zero for every sample" in message(estimator, X, y, sample_weight=np.zeros(40))
 
 
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (lambda d: d[:, :1], "must return as many weights"),
+        (lambda d: d[:, :1], "must return one weight per distance"),
         (lambda d: -d, "finite numbers that are not negative"),
         (lambda d: d * np.inf, "finite numbers that are not negative"),
     ],
@@ -321,7 +321,10 @@ def test_forgetting_unknown_or_all_samples_is_refused_and_changes_nothing():
         ([[0, 1]], "indices must be whole numbers"),
         (np.ones(40, dtype=bool), "indices must be whole numbers .* np.flatnonzero"),
         (range(40), "forget would remove all 40 samples"),
-        (range(36), "n_neighbors=5 samples were to make each prediction, but only n_samples=4"),
+        (
+            range(36),
+            "n_neighbors=5 samples are needed per prediction, but there are only n_samples=4",
+        ),
     ]:
         with pytest.raises(ValueError, match=words):
             model.forget(indices)
