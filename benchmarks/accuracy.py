@@ -35,6 +35,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ REPRODUCED = Path(__file__).parent.parent / "results" / "runs.csv"
 FIELDS = ("set", "model", "seed", "mse", "fit_s", "predict_s", "commit")
 OURS = "FALLEnsembleRegressor"
 
-# Name, name in the reproduction, loader, splits of the paper that are run.
+# Name, name in the reproduction, loader, how many of the paper's splits are run.
 SETS = (
     ("Concrete", "concrete", datasets.fetch_concrete, 50),
     ("Aquatic toxicity", "aquatic", datasets.fetch_qsar_aquatic_toxicity, 50),
@@ -59,21 +60,21 @@ SETS = (
 )
 
 
-def fall_ensemble():
+def fall_ensemble() -> FALLEnsembleRegressor:
     return FALLEnsembleRegressor(n_jobs=-1, random_state=0)
 
 
-def fall_cv():
+def fall_cv() -> FALLRegressorCV:
     return FALLRegressorCV(n_jobs=-1, random_state=0)
 
 
-def cubist():
+def cubist() -> Any:
     from cubist import Cubist
 
     return Cubist(n_committees=20, neighbors=5)
 
 
-def lightgbm(**params):
+def lightgbm(**params: Any) -> Any:
     from lightgbm import LGBMRegressor
 
     params = {"n_estimators": 500, "learning_rate": 0.05} | params
@@ -83,15 +84,15 @@ def lightgbm(**params):
 class TunedLightGBM:
     """LightGBM with what Optuna finds in 60 seconds of three-fold cross-validation.
 
-    The first try is the 500 trees: in a dozen tries, as on Parkinsons, random ones are all worse.
+    The first try is the 500 trees: a dozen random tries, as on Parkinsons, are all worse.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: NDArray, y: NDArray) -> "TunedLightGBM":
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-        def error(trial) -> float:
+        def error(trial: Any) -> float:
             params = {
                 "n_estimators": trial.suggest_int("n_estimators", 100, 2000, log=True),
                 "learning_rate": trial.suggest_float("learning_rate", 0.01, 0.3, log=True),
@@ -122,18 +123,18 @@ class TunedLightGBM:
         self.model = lightgbm(**study.best_trial.user_attrs["params"]).fit(X, y)
         return self
 
-    def predict(self, X):
+    def predict(self, X: NDArray) -> NDArray:
         return self.model.predict(X)
 
 
-def ebm(**params):
+def ebm(**params: Any) -> Any:
     from interpret.glassbox import ExplainableBoostingRegressor
 
     return ExplainableBoostingRegressor(**params, n_jobs=-1, random_state=0)
 
 
-def ebm_two_bags():
-    """A seventh of the default's 14 bags, and of its time."""
+def ebm_two_bags() -> Any:
+    """EBM with a seventh of the default's 14 bags, and of its time."""
     return ebm(outer_bags=2)
 
 
@@ -147,7 +148,7 @@ MODELS: dict[str, Callable] = {
     "LightGBM, tuned": TunedLightGBM,
 }
 
-# Splits of a model too slow for all of a set's.
+# How many splits a model gets that is too slow for all.
 FEWER = {("Parkinsons, motor UPDRS", "EBM"): 1, ("Superconductivity", "EBM"): 1}
 
 
@@ -164,13 +165,13 @@ def run() -> Iterator[Table]:
 
 
 def tables() -> Iterator[Table]:
-    """A table a set, of what is done."""
+    """One table per set, of the finished runs."""
     rows = read() | reproduced()
     for set_name, _, _, n_splits in SETS:
         yield league({key: row for key, row in rows.items() if key[2] < n_splits}, set_name)
 
 
-def one_run(model, X: NDArray, y: NDArray, seed: int) -> dict:
+def one_run(model: Any, X: NDArray, y: NDArray, seed: int) -> dict:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.1, random_state=seed)
     start = time.perf_counter()
     model.fit(X_train, y_train)
@@ -187,7 +188,7 @@ def one_run(model, X: NDArray, y: NDArray, seed: int) -> dict:
 
 
 def league(rows: dict[tuple, dict], set_name: str) -> Table:
-    """Models by their mean error, and how far each is from ours on the splits of both."""
+    """Models in the order of their mean error, with the difference to ours on the common splits."""
     header = ["model", "splits", "error", f"above {OURS}", "fit", "predict"]
     table = Table(set_name, header)
     of_model: dict[str, dict[int, dict]] = {}
@@ -209,7 +210,7 @@ def league(rows: dict[tuple, dict], set_name: str) -> Table:
 
 
 def _above(theirs: dict[int, dict], ours: dict[int, dict]) -> str:
-    """The mean paired difference, ± its standard error."""
+    """Text of the mean paired difference, ± its standard error."""
     both = sorted(set(theirs) & set(ours))
     if theirs is ours or len(both) < 2:
         return ""

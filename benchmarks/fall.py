@@ -5,11 +5,13 @@ that FALL makes for itself. The runs of both alternate. Times are medians over t
 ratios are medians of the ratios of successive runs.
 """
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
@@ -19,9 +21,10 @@ from benchmarks._run import (
     duration,
     in_subprocess,
     interleaved,
-    load,
     normal_points,
+    resident,
     seconds,
+    split,
     verdict,
 )
 from locallinear import FALLRegressor
@@ -41,21 +44,11 @@ def run() -> Iterator[Table]:
     yield fit_predict_million()
 
 
-def knn(**parameters) -> KNeighborsRegressor:
+def knn(**parameters: Any) -> KNeighborsRegressor:
     return KNeighborsRegressor(weights="distance", **parameters)
 
 
-def split(name: str):
-    """Training and query parts, nine to one; None where the set is not there."""
-    loaded = load(name)
-    if loaded is None:
-        return None
-    X, y = loaded
-    q = len(X) // 10
-    return X[q:], y[q:], X[:q], y[:q]
-
-
-def million(d: int, intrinsic: int):
+def million(d: int, intrinsic: int) -> tuple[NDArray, NDArray, NDArray]:
     X = normal_points(MILLION, d, intrinsic)
     return X, np.sin(X[:, 0]) + X[:, 1], normal_points(QUERIES, d, intrinsic, seed=1)
 
@@ -77,8 +70,8 @@ def predict_real() -> Table:
             scaler = StandardScaler(with_mean=bool(scaling), with_std=bool(scaling)).fit(X)
             neighbors, Z = knn().fit(scaler.transform(X), y), scaler.transform(Q)
             a, b, ratio = interleaved(
-                lambda fall=fall, Q=Q: fall.predict(Q),
-                lambda neighbors=neighbors, Z=Z: neighbors.predict(Z),
+                partial(fall.predict, Q),
+                partial(neighbors.predict, Z),
                 repetitions=101,
                 budget=8,
             )
@@ -132,7 +125,7 @@ def predict_naive() -> Table:
 
 def import_time(repetitions: int = 9) -> Table:
     table = Table(
-        "import, a fresh process each",
+        "import, in a new process each time",
         ("locallinear", IMPORTS, "ratio", "target", ""),
     )
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
@@ -183,31 +176,16 @@ def memory() -> Table:
 
 
 def peak_memory(d: int, intrinsic: int, scaling: str | None) -> None:
-    """Print the bytes that data, fit and predict took at most in this process."""
-    before = _resident("VmRSS")
-    # Row by row in place: making the data must not need more than holding them.
+    """Print the most bytes that data, fit and predict take in this process."""
+    before = resident("VmRSS")
+    # In place, a few rows at a time: making the data must not need more than holding them.
     X, Q = np.empty((MILLION, d)), normal_points(QUERIES, d, intrinsic, seed=1)
     for start in range(0, MILLION, QUERIES):
         X[start : start + QUERIES] = normal_points(QUERIES, d, intrinsic, seed=start + 2)
     y = np.sin(X[:, 0])
     y += X[:, 1]
     FALLRegressor(n_anchors=200, scaling=scaling, random_state=0).fit(X, y).predict(Q)
-    print(_resident("VmHWM") - before)
-
-
-def _resident(field: str) -> int:
-    """Memory of this process in bytes: VmRSS now, VmHWM at most.
-
-    getrusage would do elsewhere, but Linux lets a child inherit its parent's peak.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(x for x in status.read_text().splitlines() if x.startswith(field))
-        return int(line.split()[1]) * 1024
-    import resource
-
-    unit = 1 if os.uname().sysname == "Darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    print(resident("VmHWM") - before)
 
 
 def partial_fit() -> Table:
@@ -241,6 +219,10 @@ def partial_fit() -> Table:
     return table
 
 
+def fit_predict(model: Any, X: NDArray, y: NDArray, Q: NDArray) -> None:
+    clone(model).fit(X, y).predict(Q)
+
+
 def fit_predict_million() -> Table:
     table = Table(
         "fit and predict (10,000 queries), 1,000,000 samples, k = 200, K = 5",
@@ -253,14 +235,9 @@ def fit_predict_million() -> Table:
     for d, intrinsic in SHAPES:
         X, y, Q = million(d, intrinsic)
 
-        def ours(X=X, y=y, Q=Q) -> None:
-            FALLRegressor(n_anchors=200, random_state=0).fit(X, y).predict(Q)
-
+        ours = partial(fit_predict, FALLRegressor(n_anchors=200, random_state=0), X, y, Q)
         for algorithm in ("auto", "kd_tree") if (d, intrinsic) == (20, 6) else ("auto",):
-
-            def theirs(X=X, y=y, Q=Q, algorithm=algorithm) -> None:
-                knn(algorithm=algorithm).fit(X, y).predict(Q)
-
+            theirs = partial(fit_predict, knn(algorithm=algorithm), X, y, Q)
             a, b, ratio = interleaved(
                 ours, theirs, repetitions=5, budget=20, at_least=2, warm=False
             )

@@ -7,13 +7,14 @@ is measured separately.
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import KFold, ParameterGrid
 
-from benchmarks._run import Table, duration, in_subprocess, load, seconds, verdict
-from benchmarks.fall import _resident
+from benchmarks._run import Table, duration, in_subprocess, resident, seconds, split, verdict
 from locallinear import FALLRegressor, FALLRegressorCV
 from locallinear.grids import PAPER
 
@@ -36,23 +37,13 @@ def run() -> Iterator[Table]:
     yield memory()
 
 
-def training_part(name: str):
-    """Nine tenths of a set; None where it is not there."""
-    loaded = load(name)
-    if loaded is None:
-        return None
-    X, y = loaded
-    q = len(X) // 10
-    return X[q:], y[q:]
-
-
-def search(**options) -> FALLRegressorCV:
+def search(**options: Any) -> FALLRegressorCV:
     options = {"scoring": "neg_mean_squared_error", "n_jobs": -1, "random_state": 0, **options}
     return FALLRegressorCV("paper", **options)
 
 
 def warm_up() -> None:
-    """Have all that a search needs compiled and loaded."""
+    """Compile and load all that a search needs."""
     X = np.random.default_rng(0).normal(size=(60, 3))
     grid = {"anchor_l1_ratio": [0.0, 0.5], "assignment_neighbors": [1, 2]}
     FALLRegressorCV(grid, scoring="neg_mean_squared_error").fit(X, X[:, 0])
@@ -66,12 +57,13 @@ def whole_grid() -> Table:
     warm_up()
     missing = []
     for name in (*MOST_SECONDS, *FEWEST_CONFIGURATIONS):
-        part = training_part(name)
-        if part is None:
+        parts = split(name)
+        if parts is None:
             missing.append(name)
             continue
+        X, y, *_ = parts
         model = search(time_budget=BUDGET)
-        took = seconds(lambda model=model, part=part: model.fit(*part))
+        took = seconds(partial(model.fit, X, y))
         if name in MOST_SECONDS:
             whole = model.n_configurations_ == len(ParameterGrid(PAPER))
             target = f"all in ≤ {MOST_SECONDS[name]} s"
@@ -80,8 +72,7 @@ def whole_grid() -> Table:
             fewest = FEWEST_CONFIGURATIONS[name]
             target = f"≥ {fewest:,} in {BUDGET:.0f} s"
             reached = verdict(model.n_configurations_, fewest, at_least=True)
-        n, d = part[0].shape
-        counts = (str(n), str(d), f"{model.n_configurations_:,}")
+        counts = (*map(str, X.shape), f"{model.n_configurations_:,}")
         table.rows.append(
             (name, *counts, duration(took), f"{-model.best_score_:.4g}", target, reached)
         )
@@ -96,11 +87,11 @@ def against_a_loop() -> Table:
         "configurations per second, Concrete",
         ("FALLRegressorCV", "loop of fit and predict", "times faster", "target", ""),
     )
-    part = training_part("concrete")
-    if part is None:
+    parts = split("concrete")
+    if parts is None:
         table.note = "Not measured, as LOCALLINEAR_DATA does not hold the set."
         return table
-    X, y = part
+    X, y, *_ = parts
     warm_up()
     configurations = ParameterGrid(PAPER)
     drawn = np.random.default_rng(0).permutation(len(configurations))
@@ -115,8 +106,8 @@ def against_a_loop() -> Table:
                 mean_squared_error(y[test], model.predict(X[test]))
             done += 1
 
-    # Half of the loop before the search and half after, so that what the machine does besides
-    # falls on both.
+    # Half of the loop before the search and half after, so that other work of the machine slows
+    # both.
     looped = seconds(lambda: loop(begin + half))
     model = search()
     ours = seconds(lambda: model.fit(X, y))
@@ -164,11 +155,11 @@ def first_use() -> Table:
 def memory() -> Table:
     table = Table("peak memory above the data", ("set", "data", "above", "target", ""))
     for name in (*MOST_SECONDS, *FEWEST_CONFIGURATIONS):
-        part = training_part(name)
-        if part is None:
+        parts = split(name)
+        if parts is None:
             continue
         above = in_subprocess(f"from benchmarks.search import peak_memory; peak_memory({name!r})")
-        row = name, f"{part[0].nbytes / 2**20:.1f} MiB", f"{above / 2**20:.0f} MiB"
+        row = name, f"{parts[0].nbytes / 2**20:.1f} MiB", f"{above / 2**20:.0f} MiB"
         table.rows.append((*row, "≤ 1 GB", verdict(above, 1e9)))
     table.note = (
         f"Measured in a separate process with `time_budget={BUDGET / 4:.0f}`, without the memory "
@@ -178,9 +169,9 @@ def memory() -> Table:
 
 
 def peak_memory(name: str) -> None:
-    """Print the bytes that a search took at most in this process, above the data."""
-    part = training_part(name)
-    assert part is not None
-    before = _resident("VmRSS")
-    search(time_budget=BUDGET / 4).fit(*part)
-    print(_resident("VmHWM") - before)
+    """Print the most bytes that a search takes in this process, above the data."""
+    parts = split(name)
+    assert parts is not None
+    before = resident("VmRSS")
+    search(time_budget=BUDGET / 4).fit(*parts[:2])
+    print(resident("VmHWM") - before)

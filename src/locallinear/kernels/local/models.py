@@ -37,6 +37,18 @@ def squared_errors(residuals: Array) -> Array:
     return errors
 
 
+def summed_errors(errors: Array, near: Labels, shares: Array) -> Array:
+    """Errors (., k) of all anchors, summed over the A samples near each of n, (n, k).
+
+    Parameters
+    ----------
+    near : (n, A) rows of errors; shares : (n, A) how much each counts
+    """
+    n, A = near.shape
+    starts = np.arange(0, n * A + 1, A)
+    return csr_array((shares.ravel(), near.ravel(), starts), shape=(n, len(errors))) @ errors
+
+
 def best_anchors(errors: Array, floor: Array) -> Labels:
     """The anchor with the smallest error (n, k) of each sample; of equal ones the first.
 
@@ -66,7 +78,10 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: L
     # Where no other error is near the smallest, that one decides whatever came before it.
     reach = 2 * errors.shape[1]
     close = smallest * (1 + reach * TIE) + reach * floor
-    tied = np.flatnonzero(np.count_nonzero(errors <= close[:, None], axis=1) > 1)
+    is_close = errors <= close[:, None]
+    tied = np.empty(0, dtype=np.intp)
+    if np.count_nonzero(is_close) > np.count_nonzero(smallest <= close):  # mostly, none is tied
+        tied = np.flatnonzero(np.count_nonzero(is_close, axis=1) > 1)
     held, kept = best[tied], labels[tied]
     np.copyto(best, smallest, where=takes)
     np.copyto(labels, first + near, where=takes, casting="same_kind")
@@ -81,16 +96,6 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: L
 def tie_floor(Y: Array) -> Array:
     """Below this a squared error is rounding: (n,) from the targets (n, m)."""
     return TIE**2 * np.einsum("nm,nm->n", Y, Y)
-
-
-def summed_errors(errors: Array, near: Labels, shares: Array) -> Array:
-    """Errors (u, k) of all anchors summed over the A samples near each of n, (n, k).
-
-    `near` (n, A) are rows of the errors, and `shares` (n, A) how much each counts.
-    """
-    n, A = near.shape
-    table = csr_array((shares.ravel(), near.ravel(), np.arange(0, n * A + 1, A)), (n, len(errors)))
-    return table @ errors
 
 
 def own_residuals(residuals: Array, labels: Labels) -> Array:
