@@ -18,12 +18,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks.inputs import (
-    check_features,
-    check_queries,
-    check_sample_weights,
-    check_some_weight,
-)
+from ..checks.arguments import check_features, check_sample_weights, check_some_weight
+from ..checks.inputs import check_queries
 from ..checks.parameters import check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation

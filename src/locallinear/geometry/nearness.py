@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks.inputs import check_features
+from ..checks.arguments import check_features
 from .forest import Forest, LeafNeighbors
 from .metric import learn_metric
 from .neighbors import Neighbors

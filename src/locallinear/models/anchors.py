@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..checks.inputs import check_anchor_models, check_anchor_points
+from ..checks.arguments import check_anchor_models, check_anchor_points
 from ..geometry.distinct import distinct_rows
 from ..geometry.neighbors import Neighbors
 from ..geometry.spaces import Space

@@ -14,8 +14,10 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import inputs as checks
+from ..checks import arguments as checks
+from ..checks.inputs import check_queries
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
+from ..checks.stored import check_stored_shapes
 from ..geometry.nearness import Geometry, Index, fit_geometry
 from ..geometry.neighbors import Neighbors, neighbor_sets
 from ..geometry.spaces import ROUNDING, Space, same_space
@@ -286,7 +288,7 @@ class FALL(BaseEstimator):
             state["space"] = like.feature_space.arrays()
             shared = [name for name in SHARED if name in like._samples]
             columns |= {name: like._samples[name] for name in shared}
-        checks.check_stored_shapes(columns, attributes, state["space"])
+        check_stored_shapes(columns, attributes, state["space"])
         for name in FITTED:
             if name in attributes:
                 setattr(self, name, attributes[name])
@@ -427,7 +429,7 @@ class FALL(BaseEstimator):
 
     def predict_numeric(self, X: Any) -> Array:
         """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores."""
-        X = checks.check_queries(self, X)
+        X = check_queries(self, X)
         return self.predict_located(self.feature_space.transform(X))
 
     def predict_located(self, Z: Array) -> Array:
@@ -453,7 +455,7 @@ class FALL(BaseEstimator):
     def _explain(self, X: Any, shape: Any) -> LocalExplanation:
         """Models instead of predictions; `shape` cuts predictions (q, m) to what users get."""
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None
-        X = checks.check_queries(self, X)
+        X = check_queries(self, X)
         samples, space = self._samples, self.feature_space
         Z = space.transform(X)
         shares, near = self._shares(Z)

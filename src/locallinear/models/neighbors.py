@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks.inputs import check_neighbor_weights
+from ..checks.arguments import check_neighbor_weights
 from ..kernels.local.combine import cut_at, distance_weights
 
 Array = NDArray[np.float64]

@@ -26,11 +26,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks.inputs import (
-    check_sample_weights,
-    validated_classes,
-    validated_targets,
-)
+from ..checks.arguments import check_sample_weights
+from ..checks.inputs import validated_classes, validated_targets
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
