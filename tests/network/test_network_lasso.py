@@ -225,8 +225,8 @@ def test_a_constant_target_has_one_group_a_component(exclusive_alpha, value):
         (lambda X, y: (X, y * 1e-170), "column 0 of y must hold numbers of at least"),
         (lambda X, y: (X, y * 1e160), "y must hold numbers of at most"),
         (lambda X, y: (X, y, 1e200 * (np.ones((60, 60)))), "alpha times the weights of the graph"),
-        (lambda X, y: (X, y, np.ones(60)), "Expected a graph, a sparse matrix or an array"),
-        (lambda X, y: (X, y, "knn"), "Expected a graph, a sparse matrix or an array"),
+        (lambda X, y: (X, y, np.ones(60)), "graph must be a sparse matrix or an array"),
+        (lambda X, y: (X, y, "knn"), "graph must be a sparse matrix or an array"),
         (lambda X, y: (X, ["low"] * 60), "y must hold numbers, but holds text, such as 'low'"),
     ],
 )
@@ -258,9 +258,9 @@ def test_predictions_do_not_change_with_parameters_of_the_next_fit():
 
 def test_a_stalled_fit_does_not_ask_for_more_steps():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    with pytest.warns(ConvergenceWarning, match=r"rounding ends the progress\. Increase tol"):
+    with pytest.warns(ConvergenceWarning, match="rounding ends the progress; increase tol"):
         NetworkLassoRegressor(tol=1e-15).fit(X, np.abs(X[:, 0]))
-    with pytest.warns(ConvergenceWarning, match="after 2 steps. Increase max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match="after 2 steps; increase max_iter or tol"):
         NetworkLassoRegressor(max_iter=2).fit(X, np.abs(X[:, 0]))
 
 
@@ -502,16 +502,16 @@ def test_importing_the_estimators_does_not_import_numba():
 def test_stopping_short_of_tol_warns_what_to_do():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-    with pytest.warns(ConvergenceWarning, match="Increase max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):
         NetworkLassoRegressor(0.1, max_iter=1).fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (-np.ones((4, 4)), "Expected non-negative weights"),
-        (np.triu(np.ones((4, 4))), "Expected a symmetric graph"),
-        (np.ones((3, 3)), r"Expected a graph of shape \(4, 4\)"),
+        (-np.ones((4, 4)), "graph must hold weights that are not negative"),
+        (np.triu(np.ones((4, 4))), "graph must be symmetric"),
+        (np.ones((3, 3)), r"for each of the 4 samples, but has shape \(3, 3\)"),
         (np.full((4, 4), np.inf), "infinity"),
     ],
 )
@@ -524,9 +524,9 @@ def test_bad_graphs_are_refused(graph, message):
 def test_bad_query_graphs_are_refused():
     X = np.arange(8.0).reshape(4, 2)
     model = NetworkLassoRegressor().fit(X, np.arange(4.0))
-    with pytest.raises(ValueError, match=r"Expected a graph of shape \(2, 4\)"):
+    with pytest.raises(ValueError, match=r"each of the 2 queries and a column for each of the 4"):
         model.predict(X[:2], np.ones((2, 3)))
-    with pytest.raises(ValueError, match="Expected non-negative weights"):
+    with pytest.raises(ValueError, match="graph must hold weights that are not negative"):
         model.predict(X[:2], -np.ones((2, 4)))
 
 
