@@ -175,6 +175,7 @@ def test_the_gap_of_a_solution_is_within_the_tolerance(seed):
     assert solution.converged
     assert solution.labels.dtype == np.intp  # products of two of them must not overflow
     assert 0 <= solution.gap <= 1e-6 * solution.objective
+    assert solution.models.shape == (12, 3, 2)
     W = np.ascontiguousarray(solution.models.swapaxes(1, 2))
     assert solution.objective == pytest.approx(objective(problem, W), rel=1e-12)
 

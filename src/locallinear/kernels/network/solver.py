@@ -87,8 +87,8 @@ def solve(
             fused, labels = _fuse(problem, sharp, threshold, widest, max_iter, allowed)
             value, n_iter = fused.objective, fused.n_iter
             sharp, state = sharp._replace(n_iter=n_iter), state._replace(n_iter=n_iter)
-            gap = max(value - state.bound, 0.0)
-            converged = gap <= tol * max(value, floor)
+            gap = max(float(value - state.bound), 0.0)
+            converged = bool(gap <= tol * max(value, floor))
             W = fused.W[labels].swapaxes(1, 2)
             solution = Solution(W, labels, value, gap, converged, n_iter)
             if converged or n_iter >= max_iter:
