@@ -41,4 +41,25 @@ at once                                         L values of λ, C choices of anc
 shares of leaves in common                      `trees.leaves`
 trees with a linear model in each node          `trees.piecewise`
 ==============================================  ================================================
+
+Network kernels, for the network lasso and the localized lasso. Beside the axes above there are
+G nodes (samples that share a model), E edges, and p columns of X: the features and the constant.
+
+==============================================  ================================================
+what is computed                                where in `network`
+==============================================  ================================================
+W_g, the model of each node                     `solver.solve`
+the problem and its objective                   `problem.make_problem`, `objective`
+the Newton step on the smoothed norms           `newton.newton_step`
+its linear system                               `system.solve_system`, preconditioned by
+                                                `multigrid.v_cycle` on the joined nodes of
+                                                `aggregates.coarsen`
+inverses of the nodes' own blocks               `blocks.pseudo_inverses`, `invert_sparse`,
+                                                `invert_dense`
+the lower bound on the optimum                  `dual.lower_bound`
+joining nodes whose models are equal            `contract.contract`
+sums over edges and samples                     `edges`
+shares of the neighbours' models in a           `geometric_median.geometric_median_weights`
+prediction: their weighted geometric median
+==============================================  ================================================
 """
