@@ -167,7 +167,7 @@ def test_failed_runs_are_named_and_the_status_is_1(data_home, tmp_path, monkeypa
         (("table1", "--runs", 0), "not in the range"),
         (("table1", "--runs", "many"), "not a valid integer"),
         (("table1", "--budget", 0), "not in the range"),
-        (("table1", "--budget", "nan"), "nan is no number of seconds"),
+        (("table1", "--budget", "nan"), "nan is not a number of seconds"),
         (("table1", "--jobs", 0), "not in the range"),
     ],
 )
