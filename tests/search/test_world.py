@@ -121,9 +121,9 @@ def checks():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scikit_learns_checks_all_pass_and_none_is_skipped(name, checks):
-    said, trouble = checks[name].communicate()
-    assert checks[name].returncode == 0, trouble
-    results = json.loads(said)
+    printed, errors = checks[name].communicate()
+    assert checks[name].returncode == 0, errors
+    results = json.loads(printed)
     assert len(results) > 50
     assert [r for r in results if r[1] != "passed"] == []
 

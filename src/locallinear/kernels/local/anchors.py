@@ -76,7 +76,7 @@ def elastic_net_path(
 
 
 class Moments:
-    """What elastic nets need to know of k neighbourhoods, whatever the penalty."""
+    """Gram matrices and moments of k neighbourhoods: all that elastic nets need of the samples."""
 
     def __init__(self, X: Array, Y: Array, weights: Array, fit_intercept: bool):
         centred = _Centred(X, Y, weights, fit_intercept)
