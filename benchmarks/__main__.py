@@ -15,8 +15,10 @@ def main() -> None:
     names = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name[0] != "_"]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("modules", nargs="*", metavar="module", help=", ".join(names))
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where the tables are kept")
-    parser.add_argument("--show", action="store_true", help="run nothing: draw what is kept")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="file that keeps the tables")
+    parser.add_argument(
+        "--show", action="store_true", help="run nothing; draw the tables of the rows that are kept"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.modules) - set(names)
     if unknown:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: fair timing, tables, and where a figure comes from."""
+"""Shared by the benchmarks: fair timing, data, tables, and where a figure was measured."""
 
 import gc
 import os
@@ -16,19 +16,16 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from locallinear import datasets
+from locallinear.paper.provenance import processor
+
 ROOT = Path(__file__).parent.parent
-TARGETS = {
-    "concrete": 1,
-    "parkinsons": 2,
-    "qsar_aquatic_toxicity": 1,
-    "qsar_fish_toxicity": 1,
-    "superconductivity": 1,
-}
+Parts = tuple[NDArray, NDArray, NDArray, NDArray]
 
 
 @dataclass
 class Table:
-    """Rows under a header, with a sentence on how they came about."""
+    """Rows under a header, and a note on how they were measured."""
 
     title: str
     header: Sequence[str]
@@ -60,12 +57,13 @@ def interleaved(
 ) -> tuple[float, float, float]:
     """Median times of both, and the median of the ratios of neighbouring runs.
 
-    The two take turns, so that whatever else the machine does falls on both; which goes first
-    alternates. After the first few turns, none begins when the budget, in seconds, is used up.
+    The two take turns, so that other work of the machine slows both; they alternate in who goes
+    first. After `at_least` turns, no turn begins once the budget, in seconds, is used up.
     """
     if warm:
         ours(), theirs()
-    a, b = [], []
+    a: list[float] = []
+    b: list[float] = []
     begin = time.perf_counter()
     while len(a) < at_least or (len(a) < repetitions and time.perf_counter() - begin < budget):
         turn = [(ours, a), (theirs, b)]
@@ -83,16 +81,24 @@ def duration(value: float) -> str:
 
 
 def load(name: str) -> tuple[NDArray, NDArray] | None:
-    """One of the paper's sets, shuffled; None where LOCALLINEAR_DATA does not hold it."""
-    path = Path(os.environ.get("LOCALLINEAR_DATA", "")) / f"{name}.csv"
-    if not path.is_file():
+    """One of the paper's sets, shuffled; None where the folder of LOCALLINEAR_DATA lacks it."""
+    fetch = getattr(datasets, f"fetch_{name}")
+    try:
+        X, y = fetch(download_if_missing=False, return_X_y=True)
+    except OSError:
         return None
-    table = np.loadtxt(path, delimiter=",", skiprows=1)
-    table = np.random.default_rng(0).permutation(table)
-    inputs = table[:, : -TARGETS[name]]
-    if name == "parkinsons":
-        inputs = inputs[:, 1:]  # the first column says who the patient is
-    return np.ascontiguousarray(inputs), table[:, -TARGETS[name]].copy()
+    order = np.random.default_rng(0).permutation(len(X))
+    return X[order], y[order]
+
+
+def split(name: str) -> Parts | None:
+    """Inputs and targets to fit, nine tenths of a set, and to query; None where it is absent."""
+    loaded = load(name)
+    if loaded is None:
+        return None
+    X, y = loaded
+    q = len(X) // 10
+    return X[q:], y[q:], X[:q], y[:q]
 
 
 def normal_points(n: int, d: int, intrinsic: int, seed: int = 0) -> NDArray:
@@ -104,16 +110,31 @@ def normal_points(n: int, d: int, intrinsic: int, seed: int = 0) -> NDArray:
 
 
 def in_subprocess(code: str) -> float:
-    """The number that Python code prints, run in a process of its own."""
+    """Run Python code in a separate process and return the number that it prints."""
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return float(done.stdout)
 
 
-def section(name: str, doc: str, tables: list[Table]) -> str:
-    """A module's part of RESULTS.md."""
-    about = doc.strip()
+def resident(field: str) -> int:
+    """Memory of this process in bytes: VmRSS now, VmHWM at most.
+
+    getrusage would do elsewhere, but Linux lets a child inherit its parent's peak.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(x for x in status.read_text().splitlines() if x.startswith(field))
+        return int(line.split()[1]) * 1024
+    import resource  # not on Windows
+
+    unit = 1 if platform.system() == "Darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def section(name: str, doc: str | None, tables: list[Table]) -> str:
+    """Text of a module's section in RESULTS.md."""
+    about = (doc or "").strip()
     where = (
         f"`LOCALLINEAR_DATA=... python -m benchmarks {name}`, {date.today():%d %B %Y}, "
         f"commit {commit()}, {machine()}."
@@ -122,7 +143,7 @@ def section(name: str, doc: str, tables: list[Table]) -> str:
 
 
 def write_section(path: Path, name: str, text: str) -> None:
-    """Put a section in the place of the one of the same name, or at the end."""
+    """Replace the section of the same name, or add one at the end."""
     old = path.read_text() if path.exists() else "# What was measured\n"
     head, *parts = old.split("\n## ")
     sections = {part.split("\n", 1)[0]: part.rstrip("\n") for part in parts}
@@ -145,15 +166,6 @@ def commit() -> str:
 def machine() -> str:
     packages = ", ".join(f"{p} {version(p)}" for p in ("numpy", "scipy", "scikit-learn"))
     return (
-        f"{os.cpu_count()} cores of {_processor()}, {platform.system()}, "
+        f"{os.cpu_count()} cores of {processor()}, {platform.system()}, "
         f"Python {platform.python_version()}, {packages}"
     )
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()

@@ -1,26 +1,32 @@
-"""Test error on the paper's splits, the same for all models, with what people use today beside.
+"""Test error on the paper's splits, the same for all models, beside models that people use today.
 
 Splits are those of the paper: `train_test_split(test_size=0.1, random_state=seed)`, seeds from 0.
-Every choice is made by cross-validation on the training part. A run is a row of
-benchmarks/accuracy.csv as soon as it is done, so that the command goes on where it was stopped; it
-goes split by split, so that a stopped one has the same splits for all models. FALL in the paper's
-space and KNN are those of `locallinear reproduce table1` (results/runs.csv). A model may use all
-cores of the process; runs had one or two and some were paused, so the times give the order of
-magnitude. EBM took 11 minutes of two cores for a split of Parkinsons and an hour, beside other
-work, for one of Superconductivity: it has one split of each, and with two of its 14 bags all of
-them, with 5 and 2 % more error than all bags on those two splits, and 4 to 9 % on the small sets.
-Optuna's minute begins with the 500 trees and is a few tries long on Superconductivity; in the first
-20 to 25 splits of Concrete and both toxicities (rows of commits before 11ff5d4) it began at random,
-and gained nearly as much.
+Every choice is made by cross-validation on the training part. Each finished run is a row of
+benchmarks/accuracy.csv, so that the command continues where it was stopped. It goes split by
+split, so that all models have the same splits even after a stop. The rows of FALL in the paper's
+space and of KNN come from `locallinear reproduce table1` (results/runs.csv). A model may use all
+cores of the process. Runs had one or two cores and some were paused, so the times only give the
+order of magnitude.
 
-These sets flatter our defaults: the default grid is the best of about ten, the learned metric of
-about twenty and the trees on the target of about thirty variants, by errors on three to five of
-these sets, partly on the first of these splits, the trees' on other splits. Piecewise trees are the
-best of about twenty, mainly by other data, but by other splits of the three small sets as well.
-That learned weights count in the models was decided by other data, which these sets hardly notice:
-rows of ours from before (a5d70bc: FALLRegressorCV on Parkinsons and Superconductivity, and three
-splits of the ensemble there, whose other two came out the same to all digits) stand beside those
-from after. Parameters are chosen without the test parts, but other data are the fair judge.
+EBM took 11 minutes on two cores for one split of Parkinsons, and an hour, beside other work, for
+one split of Superconductivity. So EBM has one split of each. With two of its 14 bags it has all
+splits; the error is then 5 % higher on that split of Parkinsons, 2 % higher on that split of
+Superconductivity, and 4 to 9 % higher on the small sets.
+
+Optuna's minute begins with the 500 trees, and allows a few tries on Superconductivity. In the
+first 20 to 25 splits of Concrete and of both toxicities (rows of commits before 11ff5d4) it began
+at random, and gained nearly as much.
+
+These sets flatter our defaults. The default grid is the best of about ten variants, the learned
+metric of about twenty and the trees on the target of about thirty. They were compared by their
+errors on three to five of these sets, partly on the first of these splits; the trees were
+compared on other splits. Piecewise trees are the best of about twenty variants, mainly by other
+data, but also by other splits of the three small sets. That learned weights count in the models
+was decided by other data, and hardly changes the results on these sets: some of our rows are from
+before that change (a5d70bc: FALLRegressorCV on Parkinsons and Superconductivity, and three splits
+of the ensemble there, whose other two splits had the same results to all digits), the others are
+from after it. Parameters are chosen without the test parts, but only other data can give a fair
+comparison.
 """
 
 import csv
@@ -29,6 +35,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +50,7 @@ REPRODUCED = Path(__file__).parent.parent / "results" / "runs.csv"
 FIELDS = ("set", "model", "seed", "mse", "fit_s", "predict_s", "commit")
 OURS = "FALLEnsembleRegressor"
 
-# Name, name in the reproduction, loader, splits of the paper that are run.
+# Name, name in the reproduction, loader, how many of the paper's splits are run.
 SETS = (
     ("Concrete", "concrete", datasets.fetch_concrete, 50),
     ("Aquatic toxicity", "aquatic", datasets.fetch_qsar_aquatic_toxicity, 50),
@@ -53,21 +60,21 @@ SETS = (
 )
 
 
-def fall_ensemble():
+def fall_ensemble() -> FALLEnsembleRegressor:
     return FALLEnsembleRegressor(n_jobs=-1, random_state=0)
 
 
-def fall_cv():
+def fall_cv() -> FALLRegressorCV:
     return FALLRegressorCV(n_jobs=-1, random_state=0)
 
 
-def cubist():
+def cubist() -> Any:
     from cubist import Cubist
 
     return Cubist(n_committees=20, neighbors=5)
 
 
-def lightgbm(**params):
+def lightgbm(**params: Any) -> Any:
     from lightgbm import LGBMRegressor
 
     params = {"n_estimators": 500, "learning_rate": 0.05} | params
@@ -77,15 +84,15 @@ def lightgbm(**params):
 class TunedLightGBM:
     """LightGBM with what Optuna finds in 60 seconds of three-fold cross-validation.
 
-    The first try is the 500 trees: in a dozen tries, as on Parkinsons, random ones are all worse.
+    The first try is the 500 trees: a dozen random tries, as on Parkinsons, are all worse.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: NDArray, y: NDArray) -> "TunedLightGBM":
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-        def error(trial) -> float:
+        def error(trial: Any) -> float:
             params = {
                 "n_estimators": trial.suggest_int("n_estimators", 100, 2000, log=True),
                 "learning_rate": trial.suggest_float("learning_rate", 0.01, 0.3, log=True),
@@ -116,18 +123,18 @@ class TunedLightGBM:
         self.model = lightgbm(**study.best_trial.user_attrs["params"]).fit(X, y)
         return self
 
-    def predict(self, X):
+    def predict(self, X: NDArray) -> NDArray:
         return self.model.predict(X)
 
 
-def ebm(**params):
+def ebm(**params: Any) -> Any:
     from interpret.glassbox import ExplainableBoostingRegressor
 
     return ExplainableBoostingRegressor(**params, n_jobs=-1, random_state=0)
 
 
-def ebm_two_bags():
-    """A seventh of the default's 14 bags, and of its time."""
+def ebm_two_bags() -> Any:
+    """EBM with a seventh of the default's 14 bags, and of its time."""
     return ebm(outer_bags=2)
 
 
@@ -141,7 +148,7 @@ MODELS: dict[str, Callable] = {
     "LightGBM, tuned": TunedLightGBM,
 }
 
-# Splits of a model too slow for all of a set's.
+# How many splits a model gets that is too slow for all.
 FEWER = {("Parkinsons, motor UPDRS", "EBM"): 1, ("Superconductivity", "EBM"): 1}
 
 
@@ -158,13 +165,13 @@ def run() -> Iterator[Table]:
 
 
 def tables() -> Iterator[Table]:
-    """A table a set, of what is done."""
+    """One table per set, of the finished runs."""
     rows = read() | reproduced()
     for set_name, _, _, n_splits in SETS:
         yield league({key: row for key, row in rows.items() if key[2] < n_splits}, set_name)
 
 
-def one_run(model, X: NDArray, y: NDArray, seed: int) -> dict:
+def one_run(model: Any, X: NDArray, y: NDArray, seed: int) -> dict:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.1, random_state=seed)
     start = time.perf_counter()
     model.fit(X_train, y_train)
@@ -181,7 +188,7 @@ def one_run(model, X: NDArray, y: NDArray, seed: int) -> dict:
 
 
 def league(rows: dict[tuple, dict], set_name: str) -> Table:
-    """Models by their mean error, and how far each is from ours on the splits of both."""
+    """Models in the order of their mean error, with the difference to ours on the common splits."""
     header = ["model", "splits", "error", f"above {OURS}", "fit", "predict"]
     table = Table(set_name, header)
     of_model: dict[str, dict[int, dict]] = {}
@@ -203,7 +210,7 @@ def league(rows: dict[tuple, dict], set_name: str) -> Table:
 
 
 def _above(theirs: dict[int, dict], ours: dict[int, dict]) -> str:
-    """The mean paired difference, ± its standard error."""
+    """Text of the mean paired difference, ± its standard error."""
     both = sorted(set(theirs) & set(ours))
     if theirs is ours or len(both) < 2:
         return ""

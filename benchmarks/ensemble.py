@@ -1,19 +1,20 @@
-"""FALLEnsembleRegressor: what its fit takes, search included, and its predictions against KNN's.
+"""FALLEnsembleRegressor: the time of a fit with its search, and of predictions beside KNN's.
 
-On two cores, `n_jobs=2`, 30 members. KNN (weights="distance", 5 neighbours, its defaults) gets the
-feature space that the ensemble chose; its time is multiplied by the number of members. Peak memory
-is the process's, the sets before included.
+Two cores, `n_jobs=2`, 30 members. KNN (weights="distance", 5 neighbours, its defaults) gets the
+feature space that the ensemble chose; its time is multiplied by the number of members. Peak
+memory is that of the process, which also had the sets before.
 """
 
 import resource
 from collections.abc import Iterator
+from functools import partial
 
-from benchmarks._run import Table, duration, interleaved, seconds, verdict
-from benchmarks.fall import knn, split
+from benchmarks._run import Table, duration, interleaved, seconds, split, verdict
+from benchmarks.fall import knn
 from locallinear import FALLEnsembleRegressor
 
 LONG = True  # a quarter of an hour: only run when asked for by name
-SETS = {"concrete": 60, "parkinsons": None, "superconductivity": 600}  # and seconds of a fit
+SETS = {"concrete": 60, "parkinsons": None, "superconductivity": 600}  # most seconds of a fit
 
 
 def run() -> Iterator[Table]:
@@ -28,7 +29,7 @@ def run() -> Iterator[Table]:
             continue
         X, y, Q, _ = parts
         model = FALLEnsembleRegressor(n_jobs=2, random_state=0)
-        taken = seconds(lambda model=model, X=X, y=y: model.fit(X, y))
+        taken = seconds(partial(model.fit, X, y))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         goal = ("", "") if limit is None else (f"≤ {limit} s", verdict(taken, limit))
         shape = f"{len(X):,}", str(X.shape[1])
@@ -36,8 +37,8 @@ def run() -> Iterator[Table]:
         space = model.estimators_[0]._space
         neighbors, Z = knn().fit(space.transform(X), y), space.transform(Q)
         ours, theirs, ratio = interleaved(
-            lambda model=model, Q=Q: model.predict(Q),
-            lambda neighbors=neighbors, Z=Z: neighbors.predict(Z),
+            partial(model.predict, Q),
+            partial(neighbors.predict, Z),
             repetitions=31,
         )
         ratio /= model.n_estimators
@@ -49,7 +50,7 @@ def run() -> Iterator[Table]:
 
 
 def warm_up() -> None:
-    """Compile what is compiled at first use."""
+    """Compile and load all that a fit and a prediction need."""
     parts = split("concrete")
     if parts is not None:
         X, y, Q, _ = parts

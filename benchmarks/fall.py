@@ -1,15 +1,17 @@
-"""FALLRegressor against KNeighborsRegressor with weights="distance" and the same K, and its costs.
+"""FALLRegressor and its costs, beside KNeighborsRegressor with weights="distance" and the same K.
 
-Both sides run with their defaults (`n_jobs=None`) and find the same neighbours: KNN is given the
-feature space that FALL makes for itself. Times are medians of runs that take turns, and ratios
-medians of the ratios of neighbouring runs.
+Both have their defaults (`n_jobs=None`) and find the same neighbours: KNN gets the feature space
+that FALL makes for itself. The runs of both alternate. Times are medians over the runs, and
+ratios are medians of the ratios of successive runs.
 """
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
@@ -19,9 +21,10 @@ from benchmarks._run import (
     duration,
     in_subprocess,
     interleaved,
-    load,
     normal_points,
+    resident,
     seconds,
+    split,
     verdict,
 )
 from locallinear import FALLRegressor
@@ -41,21 +44,11 @@ def run() -> Iterator[Table]:
     yield fit_predict_million()
 
 
-def knn(**parameters) -> KNeighborsRegressor:
+def knn(**parameters: Any) -> KNeighborsRegressor:
     return KNeighborsRegressor(weights="distance", **parameters)
 
 
-def split(name: str):
-    """Training and query parts, nine to one; None where the set is not there."""
-    loaded = load(name)
-    if loaded is None:
-        return None
-    X, y = loaded
-    q = len(X) // 10
-    return X[q:], y[q:], X[:q], y[:q]
-
-
-def million(d: int, intrinsic: int):
+def million(d: int, intrinsic: int) -> tuple[NDArray, NDArray, NDArray]:
     X = normal_points(MILLION, d, intrinsic)
     return X, np.sin(X[:, 0]) + X[:, 1], normal_points(QUERIES, d, intrinsic, seed=1)
 
@@ -77,8 +70,8 @@ def predict_real() -> Table:
             scaler = StandardScaler(with_mean=bool(scaling), with_std=bool(scaling)).fit(X)
             neighbors, Z = knn().fit(scaler.transform(X), y), scaler.transform(Q)
             a, b, ratio = interleaved(
-                lambda fall=fall, Q=Q: fall.predict(Q),
-                lambda neighbors=neighbors, Z=Z: neighbors.predict(Z),
+                partial(fall.predict, Q),
+                partial(neighbors.predict, Z),
                 repetitions=101,
                 budget=8,
             )
@@ -124,15 +117,15 @@ def predict_naive() -> Table:
         )
     )
     table.note = (
-        f"{len(Q)} queries. The loops (benchmarks/_naive.py) store every W_i and answer one query "
-        f"at a time; they are timed on {len(few)} of the queries."
+        f"{len(Q)} queries. The loops (benchmarks/_naive.py) store every W_i and predict one query "
+        f"at a time; they were timed on {len(few)} of the queries."
     )
     return table
 
 
 def import_time(repetitions: int = 9) -> Table:
     table = Table(
-        "import, a fresh process each",
+        "import, in a new process each time",
         ("locallinear", IMPORTS, "ratio", "target", ""),
     )
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
@@ -176,38 +169,23 @@ def memory() -> Table:
                 )
             )
     table.note = (
-        "In a process of its own, above what it held after its imports; the input itself, the "
-        "targets and the queries are part of the peak."
+        "Measured in a separate process, without the memory that its imports took; the input, the "
+        "targets and the queries are included."
     )
     return table
 
 
 def peak_memory(d: int, intrinsic: int, scaling: str | None) -> None:
-    """Print the bytes that data, fit and predict took at most in this process."""
-    before = _resident("VmRSS")
-    # Row by row in place: making the data must not need more than holding them.
+    """Print the most bytes that data, fit and predict take in this process."""
+    before = resident("VmRSS")
+    # In place, a few rows at a time: making the data must not need more than holding them.
     X, Q = np.empty((MILLION, d)), normal_points(QUERIES, d, intrinsic, seed=1)
     for start in range(0, MILLION, QUERIES):
         X[start : start + QUERIES] = normal_points(QUERIES, d, intrinsic, seed=start + 2)
     y = np.sin(X[:, 0])
     y += X[:, 1]
     FALLRegressor(n_anchors=200, scaling=scaling, random_state=0).fit(X, y).predict(Q)
-    print(_resident("VmHWM") - before)
-
-
-def _resident(field: str) -> int:
-    """Memory of this process in bytes: VmRSS now, VmHWM at most.
-
-    getrusage would do elsewhere, but Linux lets a child inherit its parent's peak.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(x for x in status.read_text().splitlines() if x.startswith(field))
-        return int(line.split()[1]) * 1024
-    import resource
-
-    unit = 1 if os.uname().sysname == "Darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    print(resident("VmHWM") - before)
 
 
 def partial_fit() -> Table:
@@ -232,13 +210,17 @@ def partial_fit() -> Table:
         lambda: grown.predict(queries), lambda: whole.predict(queries), repetitions=7, budget=15
     )
     table.rows.append(
-        ["predict afterwards / on a fresh fit", f"{ratio:.2f}", "≤ 1.3", verdict(ratio, 1.3)]
+        ["predict afterwards / after a fresh fit", f"{ratio:.2f}", "≤ 1.3", verdict(ratio, 1.3)]
     )
     table.note = (
-        f"predict of 10,000 queries: {duration(a)} afterwards, {duration(b)} on a fresh fit of "
-        "all samples."
+        f"predict of 10,000 queries takes {duration(a)} afterwards, and {duration(b)} after a "
+        "fresh fit of all samples."
     )
     return table
+
+
+def fit_predict(model: Any, X: NDArray, y: NDArray, Q: NDArray) -> None:
+    clone(model).fit(X, y).predict(Q)
 
 
 def fit_predict_million() -> Table:
@@ -246,21 +228,16 @@ def fit_predict_million() -> Table:
         "fit and predict (10,000 queries), 1,000,000 samples, k = 200, K = 5",
         ("features", "varying in", "KNN's search", "FALL", "KNN", "ratio", "target", ""),
         note=(
-            "KNN's own choice (auto) is a tree up to 15 features and brute force beyond; its tree "
-            "is shown as well where it is the better choice, without a target."
+            "KNN chooses by itself (auto): a tree up to 15 features, brute force above. Where its "
+            "tree is faster than its choice, there is a row for the tree too, without a target."
         ),
     )
     for d, intrinsic in SHAPES:
         X, y, Q = million(d, intrinsic)
 
-        def ours(X=X, y=y, Q=Q) -> None:
-            FALLRegressor(n_anchors=200, random_state=0).fit(X, y).predict(Q)
-
+        ours = partial(fit_predict, FALLRegressor(n_anchors=200, random_state=0), X, y, Q)
         for algorithm in ("auto", "kd_tree") if (d, intrinsic) == (20, 6) else ("auto",):
-
-            def theirs(X=X, y=y, Q=Q, algorithm=algorithm) -> None:
-                knn(algorithm=algorithm).fit(X, y).predict(Q)
-
+            theirs = partial(fit_predict, knn(algorithm=algorithm), X, y, Q)
             a, b, ratio = interleaved(
                 ours, theirs, repetitions=5, budget=20, at_least=2, warm=False
             )

@@ -1,10 +1,11 @@
-"""Network lasso against the published reweighted iteration, on large sets, and as n grows.
+"""Network lasso beside the published reweighted iteration, on large sets, and as n grows.
 
-Both methods get the same graph and the same distinct rows and run in one process. The reweighted
-iteration, transcribed naively, solves ten sparse systems over all coefficients: in the form in
-which the localized lasso's paper states it (Woodbury's identity, n right-hand sides a system), and
-directly, which is the stronger opponent. Ours runs until its duality gap is within `tol=1e-4`.
-Training parts of the paper's first split, raw features.
+Both methods get the same graph and the same distinct rows, and run in one process. The reweighted
+iteration is a naive transcription and solves ten sparse systems over all coefficients. It is
+measured in two forms: as the paper of the localized lasso states it (Woodbury's identity, n
+right-hand sides per system), and with a direct solution, which is faster. Ours runs until its
+duality gap is within `tol=1e-4`. The data are the training parts of the paper's first split, with
+raw features.
 """
 
 import resource
@@ -25,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 from reference_network import as_published, directly, objective, reweighted  # noqa: E402
 
-LONG = True  # half an hour: only run when asked for by name
+LONG = True  # takes half an hour: it runs only when it is asked for by name
 SMALL = {
     "Concrete": datasets.fetch_concrete,
     "Aquatic toxicity": datasets.fetch_qsar_aquatic_toxicity,
@@ -50,7 +51,7 @@ def load(fetch):
 
 
 def fit(model: NetworkLassoRegressor, X, y) -> bool:
-    """Fit, and say whether it converged."""
+    """Fit; returns whether it converged."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
@@ -64,7 +65,7 @@ def against_reweighting() -> Table:
     for name, fetch in SMALL.items():
         X, y = load(fetch)
         node, edges, weights = neighbor_graph(X, 5)
-        # What the estimator minimises: identical rows share a model, whose misfit none can avoid.
+        # As in the estimator: identical rows share a model, and part of their error is unavoidable.
         rows, targets, unavoidable = merge_samples(X, y[:, None], node, fit_intercept=False)
         first = np.unique(node, return_index=True)[1]
         for alpha in (0.01, 1, 100):
@@ -90,13 +91,13 @@ def against_reweighting() -> Table:
 
 
 def against(theirs: float, ours: float) -> list[str]:
-    """Their time, how many times ours it is, and whether that is the target."""
+    """Their time, its ratio to ours, and whether the ratio reaches the target."""
     ratio = theirs / ours
     return [duration(theirs), f"{ratio:.1f}", verdict(ratio, 10, at_least=True)]
 
 
 def timed(*problem, solve) -> tuple[float, np.ndarray]:
-    """Seconds that the reweighted iteration takes, the faster of two runs, and its models."""
+    """Seconds that the reweighted iteration takes, the faster of two runs; and its models."""
     found: list[np.ndarray] = []
     runs = [seconds(lambda: found.append(reweighted(*problem, solve=solve))) for _ in range(2)]
     return min(runs), found[0]
@@ -140,7 +141,7 @@ def growth() -> Table:
     exponent = np.polyfit(np.log(SIZES), np.log(times), 1)[0]
     plot_growth(times, exponent)
     table.note = (
-        f"Time grows as the samples to the power {exponent:.2f} (target 1.3: "
+        f"Time grows as the number of samples to the power {exponent:.2f} (target 1.3: "
         f"{verdict(exponent, 1.3)}). ![growth](network_lasso_growth.svg)"
     )
     return table

@@ -1,19 +1,20 @@
 """FALLRegressorCV on the paper's grid of 1,078,000 configurations, 3 folds, `n_jobs=-1`.
 
-Nine tenths of each set are searched. The compiled parts are compiled before the clock starts;
-what that takes is measured on its own.
+The search gets nine tenths of each set. Compilation ends before the measurement starts; its time
+is measured separately.
 """
 
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import KFold, ParameterGrid
 
-from benchmarks._run import Table, duration, in_subprocess, load, seconds, verdict
-from benchmarks.fall import _resident
+from benchmarks._run import Table, duration, in_subprocess, resident, seconds, split, verdict
 from locallinear import FALLRegressor, FALLRegressorCV
 from locallinear.grids import PAPER
 
@@ -36,23 +37,13 @@ def run() -> Iterator[Table]:
     yield memory()
 
 
-def training_part(name: str):
-    """Nine tenths of a set; None where it is not there."""
-    loaded = load(name)
-    if loaded is None:
-        return None
-    X, y = loaded
-    q = len(X) // 10
-    return X[q:], y[q:]
-
-
-def search(**options) -> FALLRegressorCV:
+def search(**options: Any) -> FALLRegressorCV:
     options = {"scoring": "neg_mean_squared_error", "n_jobs": -1, "random_state": 0, **options}
     return FALLRegressorCV("paper", **options)
 
 
 def warm_up() -> None:
-    """Have all that a search needs compiled and loaded."""
+    """Compile and load all that a search needs."""
     X = np.random.default_rng(0).normal(size=(60, 3))
     grid = {"anchor_l1_ratio": [0.0, 0.5], "assignment_neighbors": [1, 2]}
     FALLRegressorCV(grid, scoring="neg_mean_squared_error").fit(X, X[:, 0])
@@ -66,12 +57,13 @@ def whole_grid() -> Table:
     warm_up()
     missing = []
     for name in (*MOST_SECONDS, *FEWEST_CONFIGURATIONS):
-        part = training_part(name)
-        if part is None:
+        parts = split(name)
+        if parts is None:
             missing.append(name)
             continue
+        X, y, *_ = parts
         model = search(time_budget=BUDGET)
-        took = seconds(lambda model=model, part=part: model.fit(*part))
+        took = seconds(partial(model.fit, X, y))
         if name in MOST_SECONDS:
             whole = model.n_configurations_ == len(ParameterGrid(PAPER))
             target = f"all in ≤ {MOST_SECONDS[name]} s"
@@ -80,12 +72,11 @@ def whole_grid() -> Table:
             fewest = FEWEST_CONFIGURATIONS[name]
             target = f"≥ {fewest:,} in {BUDGET:.0f} s"
             reached = verdict(model.n_configurations_, fewest, at_least=True)
-        n, d = part[0].shape
-        counts = (str(n), str(d), f"{model.n_configurations_:,}")
+        counts = (*map(str, X.shape), f"{model.n_configurations_:,}")
         table.rows.append(
             (name, *counts, duration(took), f"{-model.best_score_:.4g}", target, reached)
         )
-    table.note = f"`time_budget={BUDGET:.0f}`; the time is that of `fit`, the last fit included."
+    table.note = f"`time_budget={BUDGET:.0f}`; the time is that of `fit`, with the final fit."
     if missing:
         table.note += f" Not there, so not measured: {', '.join(missing)}."
     return table
@@ -93,14 +84,14 @@ def whole_grid() -> Table:
 
 def against_a_loop() -> Table:
     table = Table(
-        "configurations a second, Concrete",
+        "configurations per second, Concrete",
         ("FALLRegressorCV", "loop of fit and predict", "times faster", "target", ""),
     )
-    part = training_part("concrete")
-    if part is None:
+    parts = split("concrete")
+    if parts is None:
         table.note = "Not measured, as LOCALLINEAR_DATA does not hold the set."
         return table
-    X, y = part
+    X, y, *_ = parts
     warm_up()
     configurations = ParameterGrid(PAPER)
     drawn = np.random.default_rng(0).permutation(len(configurations))
@@ -115,8 +106,8 @@ def against_a_loop() -> Table:
                 mean_squared_error(y[test], model.predict(X[test]))
             done += 1
 
-    # Half of the loop before the search and half after, so that what the machine does besides
-    # falls on both.
+    # Half of the loop before the search and half after, so that other work of the machine slows
+    # both.
     looped = seconds(lambda: loop(begin + half))
     model = search()
     ours = seconds(lambda: model.fit(X, y))
@@ -131,7 +122,7 @@ def against_a_loop() -> Table:
             verdict(fast / slow, 20_000, at_least=True),
         )
     )
-    table.note = f"The loop takes configurations of the grid at random; it came to {done}."
+    table.note = f"The loop takes configurations of the grid at random; it finished {done}."
     return table
 
 
@@ -150,13 +141,13 @@ print(first - (time.perf_counter() - start))
 
 def first_use() -> Table:
     table = Table(
-        "what the first search in a process takes longer than the second",
+        "how much longer the first search in a process takes than the second",
         ("", "longer by", "target", ""),
     )
     with tempfile.TemporaryDirectory() as cache:
         code = FIRST_USE.format(cache=cache)
         compiling, cached = in_subprocess(code), in_subprocess(code)
-    table.rows.append(["nothing compiled yet (once an installation)", duration(compiling), "", ""])
+    table.rows.append(["nothing compiled yet (once per installation)", duration(compiling), "", ""])
     table.rows.append(["compiled before", duration(cached), "≤ 5 s", verdict(cached, 5.0)])
     return table
 
@@ -164,23 +155,23 @@ def first_use() -> Table:
 def memory() -> Table:
     table = Table("peak memory above the data", ("set", "data", "above", "target", ""))
     for name in (*MOST_SECONDS, *FEWEST_CONFIGURATIONS):
-        part = training_part(name)
-        if part is None:
+        parts = split(name)
+        if parts is None:
             continue
         above = in_subprocess(f"from benchmarks.search import peak_memory; peak_memory({name!r})")
-        row = name, f"{part[0].nbytes / 2**20:.1f} MiB", f"{above / 2**20:.0f} MiB"
+        row = name, f"{parts[0].nbytes / 2**20:.1f} MiB", f"{above / 2**20:.0f} MiB"
         table.rows.append((*row, "≤ 1 GB", verdict(above, 1e9)))
     table.note = (
-        f"In a process of its own, with `time_budget={BUDGET / 4:.0f}`: above what it held with "
-        "the data loaded and all imports made."
+        f"Measured in a separate process with `time_budget={BUDGET / 4:.0f}`, without the memory "
+        "that the data and the imports took."
     )
     return table
 
 
 def peak_memory(name: str) -> None:
-    """Print the bytes that a search took at most in this process, above the data."""
-    part = training_part(name)
-    assert part is not None
-    before = _resident("VmRSS")
-    search(time_budget=BUDGET / 4).fit(*part)
-    print(_resident("VmHWM") - before)
+    """Print the most bytes that a search takes in this process, above the data."""
+    parts = split(name)
+    assert parts is not None
+    before = resident("VmRSS")
+    search(time_budget=BUDGET / 4).fit(*parts[:2])
+    print(resident("VmHWM") - before)

@@ -1,6 +1,6 @@
-"""Why is this wine a Barolo, and not another? Classes with a reason each.
+"""Why is this wine a Barolo? Explanations of a classifier.
 
-A linear score a class: what adds to the predicted one, and what speaks for the next best.
+Each class has a linear score: what adds to the score of the predicted class and of the second one.
 """
 
 import numpy as np
@@ -23,18 +23,21 @@ def main() -> None:
     model = FALLClassifier(
         n_anchors=6, n_anchor_neighbors=50, anchor_alpha=0.1, n_neighbors=10, random_state=0
     ).fit(X_train, y_train)
-    print(f"{model.score(X_test, y_test):.0%} of {len(X_test)} unseen wines are named rightly.")
+    print(
+        f"{model.score(X_test, y_test):.0%} of {len(X_test)} unseen wines are classified correctly."
+    )
 
-    chances = model.predict_proba(X_test)
-    doubtful = int(np.argmin(chances.max(axis=1)))
-    order = np.argsort(-chances[doubtful])
-    for place in order:
-        print(f"  {model.classes_[place]:10} {chances[doubtful, place]:.0%}")
+    probabilities = model.predict_proba(X_test)
+    least_certain = int(np.argmin(probabilities.max(axis=1)))
+    order = np.argsort(-probabilities[least_certain])
+    print("The least certain prediction:")
+    for c in order:
+        print(f"  {model.classes_[c]:10} {probabilities[least_certain, c]:.0%}")
     first, second = (
-        ContributionDisplay.from_estimator(model, X_test, row=doubtful, target=int(t)).plot(
+        ContributionDisplay.from_estimator(model, X_test, row=least_certain, target=int(c)).plot(
             max_features=6
         )
-        for t in order[:2]
+        for c in order[:2]
     )
     regimes = RegimeDisplay.from_estimator(model, target=int(order[0])).plot()
     finish(

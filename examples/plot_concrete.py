@@ -1,7 +1,7 @@
-"""What makes concrete strong? From the raw measurements to insight.
+"""What makes concrete strong? Regimes, equations and effects from 1,030 measurements.
 
-1,030 mixes of Yeh (1998): seven ingredients in kg/m³, the age in days, and the strength in MPa.
-The data are fetched on the first run and kept; `docs/datasets.md` says where.
+The data are mixes of Yeh (1998): seven ingredients in kg/m³, the age in days and the strength in
+MPa. The first run downloads them and keeps them; `docs/datasets.md` says where.
 """
 
 import sys
@@ -16,11 +16,11 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from locallinear import FALLRegressorCV
+from locallinear import FALLRegressorCV, LocalExplanation
 from locallinear.datasets import fetch_concrete
 from locallinear.explain import AlphaPathDisplay, CoefficientDisplay, RegimeDisplay
 
-# Few regimes, in the units of the data: an equation each that can be read.
+# Few regimes, with equations in the units of the data that a reader can follow.
 READABLE = {
     "n_anchors": [6, 10],
     "n_anchor_neighbors": [40, 80, 160],
@@ -39,23 +39,23 @@ def main() -> None:
     grid = {name: values[:1] for name, values in READABLE.items()} if options.quick else READABLE
     model = FALLRegressorCV(grid, random_state=0).fit(X_train, y_train)
 
-    how_good(model, X_train, X_test, y_train, y_test)
+    print_errors(model, X_train, X_test, y_train, y_test)
     regimes = RegimeDisplay.from_estimator(model).plot(max_regimes=6)
     print("\nThe largest regimes, each with one equation:")
     for size, equation in list(zip(regimes.sizes, regimes.equations, strict=True))[:3]:
         print(f"  {size} mixes: {equation}")
     why = model.explain(X_test)
-    drivers(why, X)
+    print_effects(why, X)
 
     age = CoefficientDisplay.from_estimator(model, X_test, "age (days)").plot()
     water = CoefficientDisplay.from_estimator(model, X_test, "water").plot()
-    say_where_age_changes(age)
-    # The strongest of the mixes that no other equals: its model averages several neighbours.
-    alone = why.neighbor_weights.min(axis=1) > 0.05
-    strongest = int(np.argmax(np.where(alone, why.prediction, 0)))
+    print_effect_of_age(age)
+    # The strongest mix whose model averages several neighbours: no training mix equals it.
+    averaged = why.neighbor_weights.min(axis=1) > 0.05
+    strongest = int(np.argmax(np.where(averaged, why.prediction, 0)))
     waterfall = why.plot(strongest)
-    odd = furthest_from_its_equation(model, X_train)
-    path = AlphaPathDisplay.from_estimator(model, X_train, y_train, row=odd).plot()
+    corrected = largest_correction(model, X_train)
+    path = AlphaPathDisplay.from_estimator(model, X_train, y_train, row=corrected).plot()
     finish(
         options.out,
         concrete_regimes=regimes.figure_,
@@ -70,13 +70,19 @@ def load() -> tuple[pd.DataFrame, pd.Series]:
     try:
         X, y = fetch_concrete(return_X_y=True, as_frame=True)
     except OSError as error:
-        sys.exit(f"The data cannot be had: {error}")
+        sys.exit(f"The data are not available: {error}")
     names = {"age_day": "age (days)"}
     X = X.rename(columns=lambda name: names.get(name, name.replace("_", " ")))
     return X, y.rename("strength (MPa)")
 
 
-def how_good(model, X_train, X_test, y_train, y_test) -> None:
+def print_errors(
+    model: FALLRegressorCV,
+    X_train: pd.DataFrame,
+    X_test: pd.DataFrame,
+    y_train: pd.Series,
+    y_test: pd.Series,
+) -> None:
     rivals = {
         "FALL": model,
         "KNN": make_pipeline(StandardScaler(), KNeighborsRegressor(5, weights="distance")),
@@ -88,26 +94,26 @@ def how_good(model, X_train, X_test, y_train, y_test) -> None:
         print(f"  {name:6} {root_mean_squared_error(y_test, fitted.predict(X_test)):.1f}")
 
 
-def drivers(why, X) -> None:
-    """The effect of a usual step of each feature, in the models of all rows."""
+def print_effects(why: LocalExplanation, X: pd.DataFrame) -> None:
+    """Print what one standard deviation more of each feature changes, in the models of all rows."""
     steps = pd.DataFrame(why.coef[:, :, 0] * X.std().to_numpy(), columns=X.columns)
     table = steps.quantile([0.1, 0.5, 0.9]).T
     table = table.loc[table[0.5].abs().sort_values(ascending=False).index]
-    print("\nOne standard deviation more changes the strength by so many MPa (of ten mixes, the")
-    print("second lowest, the middle and the second highest):")
-    print(table.to_string(float_format="{:+.1f}".format, header=["low", "middle", "high"]))
+    print("\nOne standard deviation more of a feature changes the strength by this many MPa")
+    print("(quantiles over the mixes):")
+    print(table.to_string(float_format="{:+.1f}".format, header=["10 %", "50 %", "90 %"]))
 
 
-def say_where_age_changes(age: CoefficientDisplay) -> None:
+def print_effect_of_age(age: CoefficientDisplay) -> None:
     young, old = age.values <= 14, age.values >= 90
     print(
-        f"\nA day more adds {np.median(age.coef[young]):.2f} MPa to a mix of up to 14 days, and "
-        f"{np.median(age.coef[old]):.3f} MPa to one of 90 or more: the effect of age changes."
+        f"\nOne day more adds {np.median(age.coef[young]):.2f} MPa to a mix of up to 14 days, and "
+        f"{np.median(age.coef[old]):.3f} MPa to a mix of 90 days or more."
     )
 
 
-def furthest_from_its_equation(model, X) -> int:
-    """The mix that its regime's equation alone would miss by most."""
+def largest_correction(model: FALLRegressorCV, X: pd.DataFrame) -> int:
+    """The mix whose model is furthest from the equation of its regime."""
     part = model.explain(X).correction_part[:, :, 0]
     correction = (part[:, :-1] * X.to_numpy()).sum(axis=1) + part[:, -1]
     return int(np.argmax(np.abs(correction)))

@@ -1,7 +1,7 @@
-"""Why does a model expect this patient to get worse? One prediction, taken apart.
+"""Why does a model expect this patient to get worse? The explanation of one prediction.
 
-Diabetes data of scikit-learn: ten measurements, and how far the disease went in a year. The
-prediction of a patient is one linear model, averaged from those of the patients most like this one.
+Diabetes data of scikit-learn: ten measurements, and the progression of the disease in one year. The
+prediction for a patient is one linear model: the average of the models of similar patients.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ def main() -> None:
     print(f"Patient {patient}: predicted {why.prediction[patient]:.0f}, measured {y[patient]:.0f}")
     print(lines.droplevel("target").to_string(float_format="{:.2f}".format))
     by_hand = (lines["coef"] * lines["value"].fillna(1)).sum()
-    print(f"Worked out by hand from values and coefficients: {by_hand:.0f}")
+    print(f"The sum of value times coefficient: {by_hand:.0f}")
 
     finish(
         out,

@@ -1,6 +1,6 @@
-"""From a CSV file with text and gaps to pictures of its own columns.
+"""A CSV file with text and missing values: a model, a report, and pictures of its columns.
 
-The command line makes the model; Python reads it with `locallinear.load`.
+The command line fits the model; Python reads it with `locallinear.load`.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ PRICES = {"harbour": 5.2, "old town": 6.0, "north": 2.5, "garden city": 3.8}
 
 
 def flats(n: int = 300) -> pd.DataFrame:
-    """Flats whose price a square metre depends on the district, and on the lift from floor 2 on."""
+    """Flats whose price per m² depends on the district; above floor 2, a missing lift costs."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {

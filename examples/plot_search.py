@@ -1,4 +1,4 @@
-"""Which parameters matter? The scores of a whole grid, as curves and maps."""
+"""Which parameters matter? The scores of a whole grid as a curve and a map."""
 
 from gallery import finish, settings
 from matplotlib import pyplot as plt

@@ -1,27 +1,32 @@
-"""The paper's step function, step by step: samples, anchors, clusters and predictions.
+"""The paper's step function in four pictures: samples, anchors, clusters and predictions.
 
-Eighty noisy samples of a step. Two anchors have linear models of their neighbourhoods, each sample
-belongs to the anchor that predicts it best, and λ (`alpha`) pulls the samples' own models from
-their labels to their anchors.
+There are eighty noisy samples of a step. Two anchors have linear models of their neighbourhoods,
+each sample belongs to the anchor that predicts it best, and λ (`alpha`) pulls the model of each
+sample towards its anchor.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from gallery import finish, settings
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from locallinear import FALLRegressor
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
+# The palette of Okabe and Ito, which colour-blind readers can distinguish.
 BLUE, ORANGE, GREEN, INK, PALE = "#0072B2", "#D55E00", "#009E73", "#333333", "#C4C4C4"
-MARKS = ((BLUE, "o"), (ORANGE, "s"))  # of each anchor: colour, and shape for print
+MARKS = ((BLUE, "o"), (ORANGE, "s"))  # colour and marker of each anchor
 
 
-def step(x):
+def step(x: np.ndarray) -> np.ndarray:
     return np.where((x > 3.5) & (x < 6.5), 2.0, 1.0)
 
 
-def step_models(lambdas, n_near: int = 12) -> tuple[np.ndarray, np.ndarray, list[FALLRegressor]]:
-    """Noisy samples of a step, and FALL on them with two anchors and each penalty λ."""
+def step_models(
+    lambdas: Sequence[float], n_near: int = 12
+) -> tuple[np.ndarray, np.ndarray, list[FALLRegressor]]:
+    """Noisy samples of a step, and one FALL with two anchors per penalty λ."""
     rng = np.random.default_rng(5)
     x = np.linspace(0.0, 10.0, 80) + rng.uniform(-0.06, 0.06, 80)
     y = step(x) + rng.normal(scale=0.13, size=x.size)
@@ -61,14 +66,16 @@ def main() -> None:
         finish(out, step_function=figure)
 
 
-def draw_data(axis, x, y, grid) -> None:
+def draw_data(axis: Axes, x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> None:
     axis.set_title("1  Noisy samples of a step")
     axis.plot(x, y, ".", color=INK, label="samples")
     axis.plot(grid, step(grid), color=GREEN, lw=2, label="truth")
     axis.legend(frameon=False, loc="upper right")
 
 
-def draw_anchors(axis, x, y, grid, model) -> None:
+def draw_anchors(
+    axis: Axes, x: np.ndarray, y: np.ndarray, grid: np.ndarray, model: FALLRegressor
+) -> None:
     axis.set_title("2  Anchors: linear models of two places")
     axis.plot(x, y, ".", color=PALE)
     lines = model.anchor_models_[:, :, 0]
@@ -82,15 +89,23 @@ def draw_anchors(axis, x, y, grid, model) -> None:
         axis.text(point, 2.5, f"anchor {number + 1}", color=color, ha="center")
 
 
-def draw_clusters(axis, x, y, model) -> None:
+def draw_clusters(axis: Axes, x: np.ndarray, y: np.ndarray, model: FALLRegressor) -> None:
     axis.set_title("3  Clusters: each sample's best anchor")
     for number, (color, marker) in enumerate(MARKS):
-        mine = model.labels_ == number
-        axis.plot(x[mine], y[mine], marker, ms=5, color=color, label=f"of anchor {number + 1}")
+        members = model.labels_ == number
+        axis.plot(
+            x[members], y[members], marker, ms=5, color=color, label=f"of anchor {number + 1}"
+        )
     axis.legend(frameon=False, loc="upper right")
 
 
-def draw_predictions(axis, x, y, grid, models) -> None:
+def draw_predictions(
+    axis: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    grid: np.ndarray,
+    models: dict[float, FALLRegressor],
+) -> None:
     axis.set_title("4  Predictions: λ pulls to the anchors")
     axis.plot(x, y, ".", color=INK, ms=4)
     styles = [(PALE, 3.0), ("#56B4E9", 1.8), ("#000000", 1.2)]

@@ -1,4 +1,4 @@
-"""A data set of three rows, as its source has it and tidy."""
+"""A data set of three rows: its source, its original file and its tidy file."""
 
 import io
 import zipfile

@@ -2,8 +2,8 @@
 
 A file is a zip archive without compression: `model.json` (format, version, class, state) and a
 .npy file for each array that the state refers to. The archive's comment is the SHA-256 of
-everything before it, so that a damaged or changed file is told from a whole one. A file is
-written beside its final place and moved there when it is complete. Reading checks sizes before
+everything before it, so that a damaged or changed file is recognised. A file is written beside
+its final place and moved there when it is complete. Reading checks sizes before
 it allocates, and runs nothing that is in the file.
 """
 
@@ -14,7 +14,7 @@ import json
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class _OtherVersionError(Exception):
     """Something in a whole file that only another version of the library knows."""
 
 
-def save(estimator, path: str | Path) -> None:
+def save(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator to a file.
 
     Parameters
@@ -74,7 +74,7 @@ def save(estimator, path: str | Path) -> None:
         file.write(digest)
 
 
-def load(path: str | Path):
+def load(path: str | Path) -> Any:
     """Read an estimator that `save` wrote.
 
     Parameters
@@ -115,7 +115,7 @@ def load(path: str | Path):
     return estimator
 
 
-def _read(file, path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
+def _read(file: IO[bytes], path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """The page and the arrays of a file whose checksum, sizes and version are right."""
     size = os.fstat(file.fileno()).st_size
     if not zipfile.is_zipfile(file):
@@ -170,7 +170,7 @@ def _read_array(data: bytes) -> NDArray:
 
 
 def _describe(
-    estimator, name: str, arrays: dict[str, NDArray], *, fitted: bool = True
+    estimator: Any, name: str, arrays: dict[str, NDArray], *, fitted: bool = True
 ) -> dict[str, Any]:
     """What a page says of an estimator; `name` tells its arrays from those of others."""
     return {
@@ -180,7 +180,7 @@ def _describe(
     }
 
 
-def _revive(page: dict[str, Any], arrays: dict[str, NDArray]):
+def _revive(page: dict[str, Any], arrays: dict[str, NDArray]) -> Any:
     """The estimator that `_describe` described."""
     if page["class"] not in REGISTRY:
         raise _OtherVersionError(f"it holds a {page['class']!r}, which this one does not know")
@@ -257,7 +257,7 @@ def _generator(state: dict[str, Any]) -> np.random.RandomState:
     return generator
 
 
-def _digest(file) -> bytes:
+def _digest(file: IO[bytes]) -> bytes:
     """SHA-256 of a file up to the archive's comment."""
     remaining = file.seek(0, os.SEEK_END) - DIGEST_SIZE
     file.seek(0)

@@ -1,4 +1,4 @@
-"""Input that is wrong gets a sentence that says so; input that is merely odd works."""
+"""Wrong input raises an error that says what is wrong; unusual input works."""
 
 import numpy as np
 import pandas as pd
@@ -72,9 +72,9 @@ def test_odd_inputs_work(scaling, change, selection):
                 random_state=0,
             )
             model.fit(X, y)
-            told = model.explain(X)
-            assert np.isfinite(told.prediction).all()
-            assert np.isfinite(told.contributions).all()
+            explanation = model.explain(X)
+            assert np.isfinite(explanation.prediction).all()
+            assert np.isfinite(explanation.contributions).all()
             assert np.isfinite(model.local_models()).all()
             assert_array_equal(model.predict(X).shape, y.shape)
             model.partial_fit(X[:3], y[:3]).forget([0])
@@ -101,7 +101,7 @@ def test_one_sample_is_enough_for_one_neighbour():
 
 
 def message(estimator, X, y, method="fit", options=None, **arguments):
-    """The error of fitting with these options, which must be one sentence of some length."""
+    """The error message of fitting with these options."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         getattr(estimator(**(options or {})), method)(X, y, **arguments)
     return str(caught.value)
@@ -112,16 +112,16 @@ def message(estimator, X, y, method="fit", options=None, **arguments):
 @pytest.mark.parametrize(
     ("scale", "words"), [(1e160, "divide by a power"), (1e-160, "multiply by a power")]
 )
-def test_inputs_whose_squares_are_no_numbers_are_refused(estimator, scaling, scale, words):
+def test_inputs_whose_squares_overflow_or_vanish_are_refused(estimator, scaling, scale, words):
     X, y = data()
-    told = message(estimator, X * [1.0, 1.0, scale], y, options={"scaling": scaling})
-    assert "X must hold numbers of at" in told
-    assert words in told
+    text = message(estimator, X * [1.0, 1.0, scale], y, options={"scaling": scaling})
+    assert "X must hold numbers of at" in text
+    assert words in text
 
 
 @pytest.mark.parametrize("estimator", [FALLRegressor, FALLRegressorCV])
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
-def test_targets_whose_squares_are_no_numbers_are_refused(estimator, scale):
+def test_targets_whose_squares_overflow_or_vanish_are_refused(estimator, scale):
     X, _ = data()
     assert "y must hold numbers of at" in message(estimator, X, scale * X[:, 0])
 
@@ -138,7 +138,7 @@ def test_later_samples_and_queries_must_not_be_huge_but_may_be_tiny(estimator):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_none_are_named(estimator, value):
+def test_nan_and_infinity_are_named(estimator, value):
     X, y = data()
     broken = X.copy()
     broken[3, 1] = value
@@ -153,7 +153,7 @@ def test_numbers_that_are_none_are_named(estimator, value):
     assert "Input sample_weight contains" in message(estimator, X, y, sample_weight=weights)
 
 
-def test_targets_that_are_no_numbers_are_named():
+def test_nan_targets_are_named():
     X, y = data()
     assert "Input y contains NaN" in message(FALLRegressor, X, np.where(y, np.nan, 1.0))
     assert "Input y contains NaN" in message(FALLClassifier, X, np.where(y, np.nan, 1.0))
@@ -193,7 +193,7 @@ def test_sparse_inputs_are_refused_with_what_to_do(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_more_neighbours_than_samples_are_refused(estimator):
     X, y = data(4)
-    expected = "n_neighbors=5 samples were to make each prediction, but only n_samples=4"
+    expected = "n_neighbors=5 samples are needed per prediction, but there are only n_samples=4"
     assert expected in message(estimator, X, y)
     X, y = data(10)
     weights = np.r_[np.ones(4), np.zeros(6)]
@@ -211,7 +211,7 @@ def test_more_neighbours_than_samples_are_refused_after_the_fit_as_well(weights)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_fit_that_fails_leaves_no_model_rather_than_parts_of_two(estimator):
+def test_a_failed_fit_leaves_no_model(estimator):
     X, y = data()
     model = estimator(random_state=0).fit(X, y)
     for bad, message in [(100 * X[:4], "n_neighbors=5"), (X[:4, :2] * 1e200, "squares are finite")]:
@@ -251,7 +251,7 @@ def test_unknown_words_and_values_out_of_range_are_named(estimator, name, value)
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["alpha", "anchor_alpha"])
-def test_penalties_that_are_no_numbers_are_refused(name, value):
+def test_penalties_that_are_nan_or_infinite_are_refused(name, value):
     X, y = data()
     assert f"The '{name}' parameter" in message(FALLRegressor, X, y, options={name: value})
 
@@ -290,19 +290,19 @@ def test_wrong_sample_weights_are_named(estimator):
     text = message(estimator, X, y, sample_weight=np.r_[1.0, -2.0, np.ones(38)])
     assert "sample_weight must not be negative, but entry 1 is -2.0; use 0" in text
     text = message(estimator, X, y, sample_weight=np.ones(39))
-    assert "sample_weight must have one entry a sample" in text
+    assert "sample_weight must have one entry per sample" in text
     assert "zero for every sample" in message(estimator, X, y, sample_weight=np.zeros(40))
 
 
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (lambda d: d[:, :1], "must return as many weights"),
+        (lambda d: d[:, :1], "must return one weight per distance"),
         (lambda d: -d, "finite numbers that are not negative"),
         (lambda d: d * np.inf, "finite numbers that are not negative"),
     ],
 )
-def test_a_weight_function_that_returns_nonsense_is_named(rule, words):
+def test_invalid_results_of_a_weight_function_are_named(rule, words):
     X, y = data()
     model = FALLRegressor(weights=rule).fit(X, y)
     for method in (model.predict, model.explain):
@@ -321,7 +321,10 @@ def test_forgetting_unknown_or_all_samples_is_refused_and_changes_nothing():
         ([[0, 1]], "indices must be whole numbers"),
         (np.ones(40, dtype=bool), "indices must be whole numbers .* np.flatnonzero"),
         (range(40), "forget would remove all 40 samples"),
-        (range(36), "n_neighbors=5 samples were to make each prediction, but only n_samples=4"),
+        (
+            range(36),
+            "n_neighbors=5 samples are needed per prediction, but there are only n_samples=4",
+        ),
     ]:
         with pytest.raises(ValueError, match=words):
             model.forget(indices)
@@ -354,7 +357,7 @@ def test_a_model_that_is_not_fitted_says_so(estimator, tmp_path):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_column_of_text_is_named_with_a_way_out(estimator):
+def test_a_column_of_text_is_named_with_what_to_do(estimator):
     X, y = data()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b="north")
     words = "column 'b' holds text, such as 'north'; turn it into numbers.*OneHotEncoder.*TableM"
@@ -371,7 +374,7 @@ def test_a_column_of_text_is_named_with_a_way_out(estimator):
 
 
 @pytest.mark.parametrize("kind", ["datetime64[ns]", object])
-def test_a_column_of_times_is_named_with_a_way_out(kind):
+def test_a_column_of_times_is_named_with_what_to_do(kind):
     X, y = data()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame["when"] = pd.Series(pd.date_range("2020-02-01", periods=len(X))).astype(kind)
@@ -403,7 +406,7 @@ def test_other_classes_in_a_later_call_are_refused(model):
         model.partial_fit(X, np.full(len(X), 4))
 
 
-def test_text_to_predict_by_regression_points_to_the_classifier():
+def test_text_as_a_regression_target_points_to_the_classifier():
     X, y = data()
     words = np.where(y, "up", "down")
     for labels in (words, words.tolist(), words.astype(object), pd.Series(words)):
@@ -411,20 +414,20 @@ def test_text_to_predict_by_regression_points_to_the_classifier():
             FALLRegressor().fit(X, labels)
 
 
-def test_a_misspelt_parameter_of_a_grid_is_answered_with_the_right_one():
+def test_a_misspelt_parameter_of_a_grid_is_answered_with_the_right_name():
     X, y = data()
     with pytest.raises(ValueError, match="did you mean 'n_neighbors'"):
         FALLClassifierCV({"n_neighbours": [1, 2]}).fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["n_neighbors", "n_anchors", "alpha"])
-def test_a_grid_with_true_for_a_number_is_refused(name):
+def test_true_in_place_of_a_number_in_a_grid_is_refused(name):
     X, y = np.arange(20.0)[:, None], np.arange(20.0)
     with pytest.raises(ValueError, match=f"holds True, which is no value of {name}"):
         FALLRegressorCV({name: [True]}).fit(X, y)
 
 
-def test_a_folder_that_is_not_there_or_in_the_way_is_named(tmp_path):
+def test_a_missing_folder_or_a_folder_in_place_of_a_file_is_named(tmp_path):
     X, y = data()
     model = FALLRegressor().fit(X, y)
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*none; make it"):

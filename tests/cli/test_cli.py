@@ -1,4 +1,4 @@
-"""The command line writes what the library computes, and explains what it refuses."""
+"""The command line writes what the library computes, and explains what is wrong with its input."""
 
 import io
 import json
@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 from archives import forge, members
 from houses import houses
 from locallinear import FALLRegressor, FALLRegressorCV, load
-from locallinear.cli.commands import main
+from locallinear.__main__ import main
 
 
 def call(*arguments, status=0):
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-# --- What is written is what the library computes ------------------------------------------------
+# --- Files hold what the library computes --------------------------------------------------------
 
 
 def test_fit_and_predict_are_the_python_api(folder):
@@ -70,121 +70,123 @@ def test_fit_and_predict_are_the_python_api(folder):
 
     search = FALLRegressorCV(cv=KFold(3, shuffle=True, random_state=0), random_state=0)
     search.fit(by_hand(frame).astype(float), frame["price"])
-    told = frame_of(call("predict", folder / "price.model", folder / "new.csv").stdout)
-    assert list(told.columns) == ["predicted price"]
-    assert_allclose(told["predicted price"], search.predict(by_hand(new).astype(float)))
+    predicted = frame_of(call("predict", folder / "price.model", folder / "new.csv").stdout)
+    assert list(predicted.columns) == ["predicted price"]
+    assert_allclose(predicted["predicted price"], search.predict(by_hand(new).astype(float)))
 
 
 @pytest.mark.parametrize("name", ["price", "both", "kind"])
 def test_what_the_columns_add_and_the_constant_are_the_prediction(folder, name):
     arguments = (folder / f"{name}.model", folder / "new.csv")
-    told = frame_of(call("explain", *arguments, "--format", "csv").stdout)
-    said = frame_of(call("predict", *arguments).stdout)
-    parts = told.filter(like="adds: ")
+    explained = frame_of(call("explain", *arguments, "--format", "csv").stdout)
+    predicted = frame_of(call("predict", *arguments).stdout)
+    parts = explained.filter(like="adds: ")
     assert "adds: district" in parts.columns
-    total = told["constant"] + parts.sum(axis=1)
+    total = explained["constant"] + parts.sum(axis=1)
     if name == "kind":
-        assert_allclose(total, told["score"])
-        best = told.loc[told.groupby("row")["score"].idxmax(), "class"]
-        assert best.tolist() == said["predicted kind"].tolist()
-        assert_allclose(said.filter(like="probability").sum(axis=1), 1)
+        assert_allclose(total, explained["score"])
+        best = explained.loc[explained.groupby("row")["score"].idxmax(), "class"]
+        assert best.tolist() == predicted["predicted kind"].tolist()
+        assert_allclose(predicted.filter(like="probability").sum(axis=1), 1)
     else:
-        assert_allclose(total, told["prediction"])
-        assert_allclose(told["prediction"], said.to_numpy().ravel())
+        assert_allclose(total, explained["prediction"])
+        assert_allclose(explained["prediction"], predicted.to_numpy().ravel())
 
 
 @pytest.mark.parametrize("name", ["price", "both", "kind"])
 def test_the_report_holds_rows_that_add_up(folder, tmp_path, name):
     page = tmp_path / "why.html"
-    said = call("explain", folder / f"{name}.model", folder / "new.csv", "--out", page, "--jobs", 1)
-    assert f"The report is in {page}" in said.stdout
+    output = call(
+        "explain", folder / f"{name}.model", folder / "new.csv", "--out", page, "--jobs", 1
+    )
+    assert f"The report is in {page}" in output.stdout
     found = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page.read_text(), re.S)
     rows = json.loads(found[1])["rows"]
     total = np.sum(rows["contributions"], axis=2) + rows["intercept"]
     assert_allclose(total, rows["prediction"], rtol=1e-6, atol=1e-6)
     model = load(folder / f"{name}.model")
-    told = model.explain(houses(seed=1))
-    expected = told.contributions.sum(axis=1) + told.intercept
+    explanation = model.explain(houses(seed=1))
+    expected = explanation.contributions.sum(axis=1) + explanation.intercept
     assert_allclose(rows["prediction"], expected, rtol=1e-6, atol=1e-6)
 
 
-def test_predictions_can_stand_beside_the_data_in_a_file(folder, tmp_path):
-    out = tmp_path / "said.csv"
+def test_predictions_can_be_written_beside_the_data(folder, tmp_path):
+    out = tmp_path / "predicted.csv"
     call("predict", folder / "price.model", folder / "new.csv", "--with-data", "--out", out)
-    told, given = pd.read_csv(out), pd.read_csv(folder / "new.csv")
-    assert list(told.columns) == [*given.columns, "predicted price"]
-    assert_array_equal(told["rooms"], given["rooms"])
+    predicted, given = pd.read_csv(out), pd.read_csv(folder / "new.csv")
+    assert list(predicted.columns) == [*given.columns, "predicted price"]
+    assert_array_equal(predicted["rooms"], given["rooms"])
     whole = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
     assert whole == [str(number) for number in given["id"]]  # 251, not 251.0
 
 
-def test_parquet_goes_in_and_out(folder, tmp_path):
+def test_parquet_is_read_and_written(folder, tmp_path):
     pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     houses(seed=1).to_parquet(tmp_path / "new.parquet")
     call("predict", folder / "price.model", tmp_path / "new.parquet", "--out", tmp_path / "a.pq")
-    told = pd.read_parquet(tmp_path / "a.pq")["predicted price"]
-    assert_allclose(told, load(folder / "price.model").predict(houses(seed=1)))
+    predicted = pd.read_parquet(tmp_path / "a.pq")["predicted price"]
+    assert_allclose(predicted, load(folder / "price.model").predict(houses(seed=1)))
 
 
-def test_a_file_with_other_marks_gives_the_same_predictions(folder, tmp_path):
+def test_delimiter_and_decimal_mark_do_not_change_predictions(folder, tmp_path):
     new = pd.read_csv(folder / "new.csv")
     new.to_csv(tmp_path / "neu.csv", index=False, sep=";", decimal=",")
-    told = call("predict", folder / "price.model", tmp_path / "neu.csv").stdout
-    assert told == call("predict", folder / "price.model", folder / "new.csv").stdout
+    predicted = call("predict", folder / "price.model", tmp_path / "neu.csv").stdout
+    assert predicted == call("predict", folder / "price.model", folder / "new.csv").stdout
 
 
-# --- What is said --------------------------------------------------------------------------------
+# --- What is printed -----------------------------------------------------------------------------
 
 
-def test_fit_says_how_good_the_model_is_what_was_chosen_and_what_was_found(folder, tmp_path):
+def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
     out = tmp_path / "one.model"
-    said = call(
+    output = call(
         "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
         "--scaling", "standard", "--folds", 2, "--jobs", 1, "--out", out,
     ).stdout  # fmt: skip
-    assert "60 rows, 3 columns to learn from, 1 of them text" in said
-    assert "Column 'id' is left out: it counts the rows" in said
+    assert "60 rows, 3 columns to learn from, 1 of them text" in output
+    assert "Column 'id' is left out: it counts the rows" in output
     for name in ("FALL", "KNN", "ridge", "mean"):
-        assert re.search(rf"^  {name} +[\d.]+ ± [\d.]+ +-?\d\.\d\d\d$", said, re.M), said
-    assert re.search(r"FALL's error is [\d.]+ to [\d.]+ %|cannot be told apart", said)
-    assert "n_anchor_neighbors" in said
-    assert re.search(r"price = −?[\d.]+ [+−] [\d.]+ · size \(m²\)", said)
-    assert f"The model is in {out}" in said
+        assert re.search(rf"^  {name} +[\d.]+ ± [\d.]+ +-?\d\.\d\d\d$", output, re.M), output
+    assert re.search(r"FALL's error is [\d.]+ to [\d.]+ %|cannot be told apart", output)
+    assert "n_anchor_neighbors" in output
+    assert re.search(r"price = −?[\d.]+ [+−] [\d.]+ · size \(m²\)", output)
+    assert f"The model is in {out}" in output
     assert load(out).encoding.targets == ("price",)
 
 
 def test_numbers_are_classes_on_request(folder, tmp_path):
     out = tmp_path / "one.model"
-    said = call(
+    output = call(
         "fit", folder / "houses.csv", "--target", "rooms", "--classify", "--quick", "--jobs", 1,
         "--scaling", "quantile", "--out", out,
     ).stdout  # fmt: skip
-    assert "Target: rooms, a class: " in said
+    assert "Target: rooms, a class: " in output
     # Classes are the words of the file.
     assert set(load(out).classes_) <= {f"{i}.0" for i in range(7)}
 
 
-def test_compare_judges_all_models_and_times_them(folder):
-    said = call(
+def test_compare_prints_the_error_and_the_time_of_each_model(folder):
+    output = call(
         "compare", folder / "houses.csv", "--target", "price", "--folds", 2, "--jobs", 1,
         "--ignore", "rent",
     ).stdout  # fmt: skip
     for name in ("FALL", "KNN", "kernel ridge", "ridge", "lasso", "network lasso", "mean"):
-        assert re.search(rf"^  {name} .*\d s$", said, re.M), said
+        assert re.search(rf"^  {name} .*\d s$", output, re.M), output
 
 
-def test_compare_of_classes_counts_wrong_ones(folder):
-    said = call(
+def test_compare_counts_wrong_classes(folder):
+    output = call(
         "compare", folder / "houses.csv", "--target", "kind", "--folds", 2, "--jobs", 1,
         "--ignore", "rent", "--ignore", "price",
     ).stdout  # fmt: skip
-    assert re.search(r"^  most frequent class +[\d.]+ ± [\d.]+ % +\d", said, re.M), said
+    assert re.search(r"^  most frequent class +[\d.]+ ± [\d.]+ % +\d", output, re.M), output
 
 
-def test_demo_ends_by_saying_where_the_report_is(tmp_path):
+def test_demo_prints_at_the_end_where_the_report_is(tmp_path):
     page = tmp_path / "report.html"
-    said = call("demo", "--out", page, "--jobs", 1).stdout
-    assert said.splitlines()[-1] == f"The report is in {page}; open it in a browser."
+    output = call("demo", "--out", page, "--jobs", 1).stdout
+    assert output.splitlines()[-1] == f"The report is in {page}; open it in a browser."
     assert "progression after a year" in page.read_text()
 
 
@@ -206,11 +208,11 @@ def test_concrete_from_the_file_to_the_report(tmp_path):
     if not data.is_file():
         pytest.skip("LOCALLINEAR_DATA has no concrete.csv")
     out, target = tmp_path / "one.model", "compressive_strength_mpa"
-    said = call("fit", data, "--target", target, "--quick", "--jobs", 1, "--out", out).stdout
-    assert "1,030 rows, 8 columns" in said
-    told = frame_of(call("predict", out, data).stdout)[f"predicted {target}"]
+    output = call("fit", data, "--target", target, "--quick", "--jobs", 1, "--out", out).stdout
+    assert "1,030 rows, 8 columns" in output
+    predicted = frame_of(call("predict", out, data).stdout)[f"predicted {target}"]
     frame = pd.read_csv(data)
-    assert np.corrcoef(told, frame[target])[0, 1] > 0.95
+    assert np.corrcoef(predicted, frame[target])[0, 1] > 0.95
     call("explain", out, data, "--out", tmp_path / "why.html", "--max-rows", 50, "--jobs", 1)
 
 
@@ -226,17 +228,17 @@ def written(tmp_path, frame):
     return tmp_path / "data.csv"
 
 
-def test_a_missing_target_is_refused_with_the_near_match(folder):
+def test_a_missing_target_is_refused_with_a_similar_name(folder):
     sentence = refused("fit", folder / "houses.csv", "--target", "pirce")
     assert sentence.endswith("has no column 'pirce', the target. Did you mean 'price'?")
 
 
 def test_without_a_target_the_columns_are_named(folder):
     sentence = refused("fit", folder / "houses.csv")
-    assert "by --target. Its columns are id, size (m²), rooms, district" in sentence
+    assert "with --target. Its columns are id, size (m²), rooms, district" in sentence
 
 
-def test_a_file_that_is_not_there_is_refused(folder):
+def test_a_file_that_does_not_exist_is_refused(folder):
     sentence = fit(folder / "house.csv")
     assert sentence.startswith(f"There is no file {folder / 'house.csv'}.")
 
@@ -275,8 +277,8 @@ def test_a_wrong_delimiter_is_refused(folder):
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
     data = folder / "houses.csv"
     assert "there is no folder" in fit(data, "--out", tmp_path / "no" / "one.model")
-    assert "which is read from" in fit(data, "--out", data)
-    arguments = folder / "price.model", data, "--out", tmp_path / "no" / "said.csv"
+    assert "which is also an input" in fit(data, "--out", data)
+    arguments = folder / "price.model", data, "--out", tmp_path / "no" / "predicted.csv"
     assert "there is no folder" in refused("explain", *arguments)
     assert "there is no folder" in refused("predict", *arguments)
 
@@ -284,29 +286,29 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--jobs", 0, "0 is no number of threads"),
+        ("--jobs", 0, "0 threads cannot work"),
         ("--seed", -1, "not in the range"),
-        ("--time-budget", "nan", "nan is no number of seconds"),
+        ("--time-budget", "nan", "nan is not a number of seconds"),
     ],
 )
-def test_numbers_without_a_meaning_are_refused(folder, option, value, words):
+def test_numbers_that_make_no_sense_are_refused(folder, option, value, words):
     result = call("fit", folder / "houses.csv", "--target", "price", option, value, status=2)
     assert words in result.stderr
 
 
-def test_an_explanation_in_a_format_that_there_is_not_is_refused(folder, tmp_path):
+def test_an_unknown_format_of_an_explanation_is_refused(folder, tmp_path):
     arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "why.pdf"
     assert "should end in .html" in refused("explain", *arguments)
     assert not (tmp_path / "why.pdf").exists()
 
 
-def test_predictions_in_a_format_that_there_is_not_are_refused(folder, tmp_path):
-    arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "said.xlsx"
+def test_an_unknown_format_of_predictions_is_refused(folder, tmp_path):
+    arguments = folder / "price.model", folder / "new.csv", "--out", tmp_path / "predicted.xlsx"
     assert "should end in .csv or .parquet" in refused("predict", *arguments)
-    assert not (tmp_path / "said.xlsx").exists()
+    assert not (tmp_path / "predicted.xlsx").exists()
 
 
-def test_a_file_with_other_columns_is_refused_with_the_near_match(folder, tmp_path):
+def test_a_file_with_other_columns_is_refused_with_a_similar_name(folder, tmp_path):
     data = written(tmp_path, houses().rename(columns={"rooms": "Room"}))
     sentence = refused("predict", folder / "price.model", data)
     assert sentence.endswith("no column 'rooms', which the model takes. Did you mean 'Room'?")
@@ -318,7 +320,7 @@ def test_text_where_the_model_takes_numbers_is_refused(folder, tmp_path):
     assert "row 1, column 'rooms': expected a number, but found 'many'" in sentence
 
 
-def test_a_model_that_is_none_is_refused(folder, tmp_path):
+def test_a_file_that_holds_no_table_model_is_refused(folder, tmp_path):
     data = folder / "new.csv"
     assert "There is no model file" in refused("predict", tmp_path / "none.model", data)
     assert "name the model first" in refused("predict", data, data)
@@ -357,13 +359,13 @@ def run(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-def test_the_module_is_the_command(folder, tmp_path):
+def test_python_m_locallinear_is_the_program(folder, tmp_path):
     made = run("fit", folder / "houses.csv", "--target", "price", "--quick", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
-    told = run("predict", "houses.model", folder / "houses.csv", cwd=tmp_path)
+    predicted = run("predict", "houses.model", folder / "houses.csv", cwd=tmp_path)
     assert_allclose(
-        frame_of(told.stdout)["predicted price"],
+        frame_of(predicted.stdout)["predicted price"],
         load(tmp_path / "houses.model").predict(houses()),
     )
     wrong = run("predict", "houses.model", "nothing.csv", cwd=tmp_path)
@@ -371,7 +373,7 @@ def test_the_module_is_the_command(folder, tmp_path):
     assert wrong.stderr == "Error: There is no file nothing.csv.\n"
 
 
-def test_what_is_wrong_is_one_sentence_and_status_two(folder, tmp_path):
+def test_bad_input_gives_one_sentence_and_status_two(folder, tmp_path):
     frame = houses()
     frame["rooms"] = frame["rooms"].astype(object)
     frame.loc[2, "rooms"] = "three"
@@ -392,8 +394,8 @@ def test_what_is_wrong_is_one_sentence_and_status_two(folder, tmp_path):
     # Started together: most of the time is the interpreter's.
     started = [(start(*arguments, cwd=tmp_path), words) for arguments, words in cases]
     for process, words in started:
-        said, complaint = process.communicate()
-        assert (process.returncode, said) == (2, ""), complaint
+        output, complaint = process.communicate()
+        assert (process.returncode, output) == (2, ""), complaint
         (line,) = complaint.splitlines()
         assert line.startswith("Error: ")
         assert words in line
@@ -416,14 +418,19 @@ class HalfWritten(io.BufferedRandom):
         os.kill(os.getpid(), signal.SIGKILL)
 
 _files.os.fdopen = lambda handle, mode: HalfWritten(io.FileIO(handle, mode))
-from locallinear.cli.commands import main
+from locallinear.__main__ import main
 main(sys.argv[1:])
 """
 
 
 @pytest.mark.parametrize(
     ("name", "before"),
-    [("one.model", None), ("said.csv", b"there"), ("said.parquet", None), ("why.html", b"there")],
+    [
+        ("one.model", None),
+        ("predicted.csv", b"there"),
+        ("predicted.parquet", None),
+        ("why.html", b"there"),
+    ],
 )
 def test_a_kill_while_writing_leaves_no_broken_file(folder, tmp_path, name, before):
     out = tmp_path / name

@@ -136,7 +136,7 @@ def test_archive_put_into_the_folder_by_hand_is_converted(tmp_path):
         (b"a,b,y\n1,2\n1,2,3\n", "should hold numbers alone"),
     ],
 )
-def test_tidy_file_that_is_something_else_is_refused(tmp_path, content, complaint):
+def test_tidy_file_with_other_content_is_refused(tmp_path, content, complaint):
     (tmp_path / "tiny.csv").write_bytes(content)
     with pytest.raises(ValueError, match=complaint):
         _cache.fetch(TINY, "y", tmp_path, False, False, False)
@@ -165,6 +165,6 @@ def test_unknown_target_is_refused(tmp_path):
         (b"a,b,y\n1,2,3\n1,2,3\n1,?,3\n", "no finite numbers in row 3"),
     ],
 )
-def test_original_that_is_something_else_is_refused(original, complaint):
+def test_original_with_other_content_is_refused(original, complaint):
     with pytest.raises(ValueError, match=complaint):
         tidy_csv(TINY, original)

@@ -5,6 +5,7 @@ import threading
 import time
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ GOOD = zipped({"readme.txt": b"hello", "tiny.data": ORIGINAL})
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each request by the next of its behaviours, the last one again and again."""
+    """Answers each request by the next behaviour, and repeats the last one."""
 
     daemon_threads = True
 
@@ -31,7 +32,7 @@ class Server(ThreadingHTTPServer):
         self.closing = threading.Event()
 
     def handle_error(self, request, client_address):
-        """A client that hangs up on an endless body is part of the play."""
+        """A client that hangs up on an endless body is expected."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -169,7 +170,7 @@ def test_download_is_converted_and_cached(serve, tmp_path):
 @pytest.mark.parametrize(
     "behaviour", [overloaded, silent, cut_with_length, cut_without_length, reset, no_zip, dripping]
 )
-def test_passing_trouble_is_tried_again(serve, tmp_path, behaviour):
+def test_download_is_tried_again_after_a_failure_that_may_pass(serve, tmp_path, behaviour):
     server = serve(behaviour, good)
     fetch_tiny(tmp_path)
     assert server.n_requests == 2
@@ -196,7 +197,7 @@ def test_passing_trouble_is_tried_again(serve, tmp_path, behaviour):
         (redirecting_elsewhere, "redirects to ftp://", 1),
     ],
 )
-def test_trouble_that_stays_gives_one_clear_error_and_writes_nothing(
+def test_failure_that_stays_gives_one_clear_error_and_writes_nothing(
     serve, tmp_path, behaviour, reason, n_requests
 ):
     server = serve(behaviour)
@@ -243,12 +244,22 @@ def test_waits_double_between_attempts(serve, tmp_path, monkeypatch):
     assert waits == [1.0, 2.0, 4.0]
 
 
+class SlowResponse:
+    """A response of 2 MB that comes in two parts."""
+
+    headers: ClassVar = {"Content-Length": "2000000"}
+
+    def __init__(self):
+        self.parts = [bytes(500_000), bytes(1_500_000), b""]
+
+    def read1(self, n_bytes):
+        return self.parts.pop(0)
+
+
 def test_progress_is_shown_without_tqdm_too(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with _download.progress_bar("Tiny data", 2_000_000) as advance:
-        advance(500_000)
-        advance(1_500_000)
+    assert len(_download.read_body(SlowResponse(), "Tiny data")) == 2_000_000
     shown = capsys.readouterr().err
     assert "Tiny data: 0.5 of 2.0 MB" in shown
     assert shown.endswith("2.0 of 2.0 MB\n")

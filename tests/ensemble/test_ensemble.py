@@ -293,7 +293,7 @@ def test_members_with_and_without_learned_weights_hold_the_samples_once_each(mak
     model.save(path)
     loaded, copied = locallinear.load(path), pickle.loads(pickle.dumps(model))
     for same in (model, loaded, copied):
-        assert len({id(member._space) for member in same.estimators_}) == 2
+        assert len({id(member.feature_space) for member in same.estimators_}) == 2
         for kind in kinds:
             held = [m._samples["Z"] for m in same.estimators_ if m.neighborhood == kind]
             assert all(np.shares_memory(held[0], other) for other in held[1:])

@@ -55,7 +55,7 @@ def _close_figures():
 
 def scores(model, frame):
     """What the model behind a table model says, without any explanation."""
-    return model.estimator._predict(model.encode(frame))
+    return model.estimator.predict_numeric(model.encode(frame))
 
 
 def data_in(path):

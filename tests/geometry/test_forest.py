@@ -1,4 +1,4 @@
-"""Neighbourhoods of trees: who shares leaves, what that depends on, and where it is kept."""
+"""Neighbourhoods of trees: which samples share leaves, invariances, and files."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -22,13 +22,13 @@ FEW = np.arange(4)
 
 @pytest.fixture(params=GROWERS)
 def forest(request):
-    """Makes a model whose neighbourhoods are made of trees, for each way to grow them."""
+    """Makes a model with neighbourhoods of trees, for each way to grow the trees."""
     return partial(FALLRegressor, neighborhood=request.param, random_state=0)
 
 
 @pytest.fixture(scope="module", params=GROWERS.values())
 def grown(request):
-    """Samples with ties in every feature, their targets, the trees on them, and their grower."""
+    """Samples with ties in every feature, targets, trees, and the function that grew them."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(150, 4)).astype(float)
     Y = np.column_stack([X[:, 0] * X[:, 1], X[:, 2]]) + 0.1 * rng.normal(size=(150, 2))
@@ -36,11 +36,11 @@ def grown(request):
 
 
 def walk(trees, t, x):
-    """The leaf of a point in a tree, one step after the other."""
-    place = trees.roots[t]
-    while (node := trees.nodes[place])["feature"] >= 0:
+    """The leaf of a point in a tree, found step by step."""
+    position = trees.roots[t]
+    while (node := trees.nodes[position])["feature"] >= 0:
         goes_left = x[node["feature"]] <= node["threshold"]
-        place = place + 1 if goes_left else node["right"]
+        position = position + 1 if goes_left else node["right"]
     return node["right"]
 
 
@@ -59,16 +59,17 @@ def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
     searchable = np.arange(len(X)) % 7 > 0
     queries = np.random.default_rng(1).uniform(0, 6, size=(80, 4))
     distances, rows = LeafNeighbors(trees, X, searchable, n_jobs).query(queries, 5)
-    own, theirs = trees.leaves(queries), trees.leaves(X)
+    query_leaves, point_leaves = trees.leaves(queries), trees.leaves(X)
     for i, x in enumerate(queries):
-        shared = (theirs == own[:, [i]]).sum(axis=0)
+        shared = (point_leaves == query_leaves[:, [i]]).sum(axis=0)
         squares = ((X - x) ** 2).sum(axis=1)
         candidates = np.flatnonzero(searchable)
         order = np.lexsort((candidates, squares[candidates], -shared[candidates]))
         expected = candidates[order[:5]]
         assert_array_equal(rows[i], expected)
         assert_allclose(
-            distances[i] - trees.least, len(own) / np.maximum(shared[expected], 0.5) - 1
+            distances[i] - trees.min_distance,
+            len(query_leaves) / np.maximum(shared[expected], 0.5) - 1,
         )
 
 
@@ -76,13 +77,15 @@ def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(ma
     X, y, Q = make_problem()
     for neighborhood in GROWERS:
         model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
-        told = model.explain(Q)
-        own, theirs = (model._nearness.leaves(model._space.transform(A)) for A in (Q, X))
-        shared = (own[:, :, None] == theirs[:, told.neighbors]).mean(axis=0)
+        explanation = model.explain(Q)
+        query_leaves, point_leaves = (
+            model._geometry.nearness.leaves(model.feature_space.transform(A)) for A in (Q, X)
+        )
+        shared = (query_leaves[:, :, None] == point_leaves[:, explanation.neighbors]).mean(axis=0)
         assert shared.min() > 0
-        told_apart = shared.max(axis=1) < 1
-        assert told_apart.mean() > 0.9
-        shared, found = shared[told_apart], told.neighbor_weights[told_apart]
+        differ = shared.max(axis=1) < 1
+        assert differ.mean() > 0.9
+        shared, found = shared[differ], explanation.neighbor_weights[differ]
         expected = shared if neighborhood == "forest" else shared / (1 - shared)
         assert_allclose(found, expected / expected.sum(axis=1, keepdims=True))
 
@@ -96,7 +99,7 @@ def test_a_search_scores_it_as_a_loop_does(make_problem):
     assert_allclose(found.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"])
 
 
-# What it finds ---------------------------------------------------------------------------------
+# Results ---------------------------------------------------------------------------------------
 
 
 def test_error_halves_at_least_when_most_features_are_noise(forest):
@@ -111,21 +114,21 @@ def test_error_halves_at_least_when_most_features_are_noise(forest):
     assert model.feature_weights_.sum() == pytest.approx(1)
 
 
-def test_some_features_decide_who_is_near_and_all_make_the_models(make_problem):
+def test_some_features_decide_the_neighbours_and_all_make_the_models(make_problem):
     X, y, Q = make_problem(d=4)
     for neighborhood in ("euclidean", "learned", *GROWERS):
         model = FALLRegressor(
             neighborhood=neighborhood, neighborhood_features=[0, 2], random_state=0
         ).fit(X, y)
         moved = Q + np.array([0, 5, 0, -5])
-        told, there = model.explain(Q), model.explain(moved)
+        before, after = model.explain(Q), model.explain(moved)
         if neighborhood not in GROWERS:  # where equally many leaves are shared, all features count
-            assert_array_equal(told.neighbors, there.neighbors)
-        assert_allclose(told.neighbor_weights, there.neighbor_weights, rtol=1e-9)
-        assert (told.coef[:, 1] != 0).all()
+            assert_array_equal(before.neighbors, after.neighbors)
+        assert_allclose(before.neighbor_weights, after.neighbor_weights, rtol=1e-9)
+        assert (before.coef[:, 1] != 0).all()
 
 
-# What it does not depend on --------------------------------------------------------------------
+# Invariances -----------------------------------------------------------------------------------
 
 
 def test_order_and_repetition_of_the_samples_do_not_matter(make_problem, forest):
@@ -141,7 +144,7 @@ def test_order_and_repetition_of_the_samples_do_not_matter(make_problem, forest)
 
 @pytest.mark.parametrize("grow", GROWERS.values())
 @pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_ties_do_not_let_the_order_choose(load, grow):
+def test_ties_do_not_make_trees_depend_on_the_order(load, grow):
     X, y = load(return_X_y=True)
     Y = (y[:, None] == np.unique(y)).astype(float)
     rng = np.random.default_rng(0)
@@ -196,13 +199,13 @@ def test_one_feature_is_enough(make_problem, forest):
 def test_contributions_add_up_and_samples_get_their_own_models(make_problem, forest):
     X, y, Q = make_problem(m=2)
     model = forest(alpha=1e-9, n_neighbors=3).fit(X, y)
-    told = model.explain(Q)
-    assert_allclose(told.contributions.sum(axis=1) + told.intercept, model.predict(Q))
+    explanation = model.explain(Q)
+    assert_allclose(explanation.contributions.sum(axis=1) + explanation.intercept, model.predict(Q))
     if model.neighborhood == "boosted":  # no two samples share all leaves here
         assert_allclose(model.predict(X), y, atol=1e-6)
 
 
-def test_samples_that_come_and_go_leave_no_trace(make_problem, forest):
+def test_added_and_then_removed_samples_change_nothing(make_problem, forest):
     X, y, Q = make_problem()
     model = forest().fit(X, y)
     expected = model.predict(Q)
@@ -214,18 +217,18 @@ def test_samples_that_come_and_go_leave_no_trace(make_problem, forest):
 
 def test_leaves_follow_samples_that_move_in_memory(make_problem, forest):
     X, y, Q = make_problem(n=100)
-    more, theirs, _ = make_problem(n=30, seed=1)
+    more_X, more_y, _ = make_problem(n=30, seed=1)
     model = forest().fit(X, y)
-    model.partial_fit(more, theirs)  # nothing is asked in between
+    model.partial_fit(more_X, more_y)  # no query before the samples are removed
     model.forget(np.arange(20))
     step_by_step = forest().fit(X, y)
-    step_by_step.partial_fit(more, theirs).predict(Q)
+    step_by_step.partial_fit(more_X, more_y).predict(Q)
     for _ in range(20):
         step_by_step.forget([0]).predict(Q)
     assert_allclose(model.predict(Q), step_by_step.predict(Q), rtol=1e-12)
 
 
-def test_threads_that_ask_at_once_all_get_the_answer(make_problem, forest):
+def test_queries_of_several_threads_at_once_are_answered(make_problem, forest):
     X, y, Q = make_problem(n=400)
     model = forest().fit(X, y).partial_fit(Q, np.zeros(len(Q)))
     expected = pickle.loads(pickle.dumps(model)).predict(Q)
@@ -235,7 +238,7 @@ def test_threads_that_ask_at_once_all_get_the_answer(make_problem, forest):
     assert_array_equal(model.predict(Q), expected)
 
 
-def test_the_given_target_decides_where_new_samples_belong(make_problem, forest):
+def test_the_given_target_decides_the_anchor_of_new_samples(make_problem, forest):
     X, y, _ = make_problem()
     model = forest(assignment_neighbors=3).fit(X, y)
     high, low = (model.assign(X + 1e-9, y + shift) for shift in (1000, -1000))
@@ -264,7 +267,7 @@ def test_files_and_pickles_keep_the_trees(make_problem, path, neighborhood):
         ("roots", 10**6),
     ],
 )
-def test_trees_that_walks_would_not_leave_are_refused(grown, name, value):
+def test_trees_that_cannot_be_walked_are_refused(grown, name, value):
     arrays = {key: array.copy() for key, array in grown[2].arrays().items()}
     inner = np.flatnonzero(arrays["feature"] >= 0)[3]
     arrays[name][0 if name == "roots" else inner] = value
@@ -274,7 +277,7 @@ def test_trees_that_walks_would_not_leave_are_refused(grown, name, value):
 
 
 @pytest.mark.parametrize("change", [lambda a: a[None], lambda a: a.astype(">i8"), lambda a: a[:0]])
-def test_roots_that_are_no_list_of_numbers_are_refused(grown, change):
+def test_roots_that_are_not_a_list_of_numbers_are_refused(grown, change):
     arrays = grown[2].arrays()
     arrays["roots"] = change(arrays["roots"])
     with pytest.raises(ValueError, match="do not fit each other"):
@@ -282,7 +285,7 @@ def test_roots_that_are_no_list_of_numbers_are_refused(grown, change):
 
 
 @pytest.mark.parametrize("features", [[], [3], [-1], [0.5], ["a"]])
-def test_features_that_are_not_there_are_refused(make_problem, features):
+def test_unknown_features_are_refused(make_problem, features):
     X, y, _ = make_problem(d=3)
     with pytest.raises(ValueError, match="neighborhood_features must be numbers of features"):
         FALLRegressor(neighborhood_features=features).fit(X, y)

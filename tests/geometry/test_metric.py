@@ -1,4 +1,4 @@
-"""The learned metric: what it finds, what it does not depend on, and where it is kept."""
+"""The learned metric: its weights, invariances, equivalences and files."""
 
 import tracemalloc
 
@@ -17,7 +17,7 @@ def learned(**parameters):
     return FALLRegressor(neighborhood="learned", random_state=0, **parameters)
 
 
-# What it finds ---------------------------------------------------------------------------------
+# Results ---------------------------------------------------------------------------------------
 
 
 def test_weights_find_the_features_that_matter():
@@ -45,7 +45,7 @@ def test_of_two_equal_features_the_pair_counts_as_one():
     assert of_pair == pytest.approx(alone[0] / np.linalg.norm(alone), rel=0.25)
 
 
-def test_classes_teach_the_metric_too():
+def test_the_metric_is_learned_from_classes_too():
     X, y = needle()
     model = FALLClassifier(neighborhood="learned", random_state=0).fit(X, y > 0)
     assert set(np.argsort(model.feature_weights_)[-3:]) == {0, 1, 2}
@@ -54,7 +54,7 @@ def test_classes_teach_the_metric_too():
 # Limits ----------------------------------------------------------------------------------------
 
 
-def test_features_count_alike_when_the_target_is_constant():
+def test_features_get_equal_weights_when_the_target_is_constant():
     X, _ = needle(100)
     assert_allclose(learned().fit(X, np.ones(100)).feature_weights_, 1 / 20)
 
@@ -135,7 +135,7 @@ def test_models_are_those_of_features_multiplied_by_their_weights(scaling, l1_ra
     assert_allclose(model.local_models()[:, :-1, 0], coef, rtol=1e-6, atol=1e-9)
 
 
-def test_models_lean_on_the_features_that_matter():
+def test_slopes_are_large_only_for_the_features_that_matter():
     X, y = needle()
     why = learned(anchor_alpha=0.1).fit(X, y).explain(X[:100] + 0.01)
     slopes = np.abs(why.coef[:, :, 0]).mean(axis=0)
@@ -143,11 +143,11 @@ def test_models_lean_on_the_features_that_matter():
 
 
 @pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
-def test_anchor_models_are_given_and_told_in_the_same_units(scaling):
+def test_anchor_models_are_passed_and_returned_in_the_same_units(scaling):
     X, y = needle(100, 3)
-    told = learned(scaling=scaling, n_anchors=5).fit(X, y)
-    again = learned(scaling=scaling, anchor_models=told.anchor_models_).fit(X, y)
-    assert_allclose(again.predict(X + 0.1), told.predict(X + 0.1), rtol=1e-9)
+    model = learned(scaling=scaling, n_anchors=5).fit(X, y)
+    again = learned(scaling=scaling, anchor_models=model.anchor_models_).fit(X, y)
+    assert_allclose(again.predict(X + 0.1), model.predict(X + 0.1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
@@ -195,7 +195,7 @@ def test_a_search_scores_learned_metrics_as_a_loop_does():
     )
 
 
-def test_weights_go_when_the_metric_does():
+def test_weights_are_removed_by_a_fit_without_a_learned_metric():
     X, y = needle(100, 3)
     model = learned().fit(X, y).set_params(neighborhood="euclidean").fit(X, y)
     assert not hasattr(model, "feature_weights_")

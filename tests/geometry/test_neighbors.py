@@ -1,4 +1,4 @@
-"""Who is near whom: every structure against a naive search, ties and removed rows included."""
+"""Nearest points: every structure against a naive search, ties and removed rows included."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from locallinear.geometry import structures as _structures
+from locallinear.geometry import blocks as blocks_module
+from locallinear.geometry import scan as scan_module
+from locallinear.geometry.kd_tree import KDTree
 from locallinear.geometry.neighbors import Neighbors, intrinsic_dimension, neighbor_sets, tree_pays
-from locallinear.geometry.structures import Scan, Tree, in_cells
+from locallinear.geometry.scan import Scan
 
 
 def naive(points, searchable, X, n_neighbors):
-    """Distances and rows by sorting all of them, ties by the lower row."""
+    """Distances and rows by sorting all points; of ties the lower row comes first."""
     rows = np.flatnonzero(np.ones(len(points), bool) if searchable is None else searchable)
     distances = np.sqrt(((points[None, rows] - X[:, None]) ** 2).sum(axis=2))
     order = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
@@ -42,13 +44,13 @@ def point_sets(draw, whole=None):
 
 
 def alone(structure, points, searchable):
-    """Neighbours that search one structure over all points."""
+    """Neighbors with a single structure over all points."""
     neighbors = Neighbors(points, searchable, 1)
     neighbors._parts = [structure(points, searchable, 0, len(points))]
     return neighbors
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @given(point_sets(), st.integers(1, 30), st.floats(0, 0.9))
 def test_each_structure_finds_what_a_naive_search_finds(structure, case, n_neighbors, removed):
     points, X, rng = case
@@ -62,7 +64,7 @@ def test_each_structure_finds_what_a_naive_search_finds(structure, case, n_neigh
     assert_nearest(late, X, n_neighbors)
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @pytest.mark.parametrize("n_neighbors", [255, 256, 257, 600, 1999, 2000])
 def test_each_structure_finds_hundreds_of_neighbours(structure, n_neighbors):
     rng = np.random.default_rng(0)
@@ -70,7 +72,7 @@ def test_each_structure_finds_hundreds_of_neighbours(structure, n_neighbors):
     assert_nearest(alone(structure, points, None), X, n_neighbors)
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_scans_and_trees_are_exact_over_many_blocks_and_far_from_the_origin(structure, offset):
     rng = np.random.default_rng(0)
@@ -79,7 +81,7 @@ def test_scans_and_trees_are_exact_over_many_blocks_and_far_from_the_origin(stru
     assert_nearest(alone(structure, points, None), X, 7)
 
 
-@pytest.mark.parametrize("structure", [Tree, Scan])
+@pytest.mark.parametrize("structure", [KDTree, Scan])
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_extreme_magnitudes_are_ordered(structure, scale):
     rng = np.random.default_rng(0)
@@ -88,8 +90,8 @@ def test_extreme_magnitudes_are_ordered(structure, scale):
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e4, 1e9])
-def test_a_scan_looks_closer_where_products_do_not_tell(apart):
-    """Two clouds of close points: the farther apart, the less of a number is left for the close."""
+def test_a_scan_computes_differences_where_products_are_too_coarse(apart):
+    """Two clouds of points: the farther apart, the fewer digits are left for near points."""
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(6000, 3)), rng.normal(size=(300, 3))
     points[::2] += apart
@@ -100,18 +102,18 @@ def test_a_scan_looks_closer_where_products_do_not_tell(apart):
     assert_nearest(neighbors, X, 5)
 
 
-def test_a_scan_goes_on_in_single_precision_after_one_odd_query():
+def test_a_scan_continues_in_single_precision_after_one_odd_query():
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(2000, 3)), rng.normal(size=(200, 3))
     points[:100] = points[0]
     neighbors = alone(Scan, points, None)
     for queries in (X, points[:1], X):
         assert_nearest(neighbors, queries, 5)
-    assert neighbors._parts[0]._failed == 1
+    assert neighbors._parts[0]._n_failed == 1
     assert neighbors._parts[0]._single_pays
 
 
-def test_one_value_out_of_all_bounds_does_not_make_a_scan_keep_all_points():
+def test_one_huge_value_does_not_make_all_points_candidates_of_a_scan():
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(20_000, 5)), rng.normal(size=(100, 5))
     points[7, 3] = 1e9
@@ -122,9 +124,9 @@ def test_one_value_out_of_all_bounds_does_not_make_a_scan_keep_all_points():
 
 @pytest.mark.parametrize("n_neighbors", [1, 6, 300])
 @pytest.mark.parametrize("kind", ["normal", "lattice", "clusters", "one line", "repeated"])
-def test_cells_hide_nothing(kind, n_neighbors, monkeypatch):
-    """Many cells, and queries within and far outside: all as if every point was seen."""
-    monkeypatch.setattr(_structures, "CELL_QUERIES", 60)
+def test_cells_do_not_change_the_neighbours(kind, n_neighbors, monkeypatch):
+    """Many cells, with queries inside and far outside of them."""
+    monkeypatch.setattr(scan_module, "CELL_BATCH_QUERIES", 60)
     rng = np.random.default_rng(0)
     points = {
         "normal": lambda: rng.normal(size=(9000, 3)),
@@ -135,43 +137,48 @@ def test_cells_hide_nothing(kind, n_neighbors, monkeypatch):
     }[kind]()
     far = 100 * rng.normal(size=(30, points.shape[1]))
     X = np.vstack([points[:150] + 0.1 * rng.normal(size=(150, points.shape[1])), far, points[:20]])
-    assert in_cells(points)
+    assert blocks_module.cells_possible(points)
     assert_nearest(alone(Scan, points, None), X, n_neighbors)
     searchable = rng.uniform(size=9000) < 0.95
     assert_nearest(alone(Scan, points, searchable), X, n_neighbors)
 
 
-def test_most_cells_are_not_looked_at(monkeypatch):
-    looked = []
-    whole = _structures._Blocks.__getitem__
+def test_most_cells_are_skipped(monkeypatch):
+    visited = []
+    get = blocks_module.Blocks.__getitem__
 
-    def look(blocks, b):
-        looked.append(b)
-        return whole(blocks, b)
+    def count_and_get(blocks, b):
+        visited.append(b)
+        return get(blocks, b)
 
     rng = np.random.default_rng(0)
     points = rng.uniform(size=(60_000, 2))
     scan = Scan(points, None, 0, len(points))
     scan.candidates(points[:10], 5, None, 1)
-    monkeypatch.setattr(_structures._Blocks, "__getitem__", look)
+    monkeypatch.setattr(blocks_module.Blocks, "__getitem__", count_and_get)
     scan.candidates(0.1 * points[:500], 5, None, 1)  # a corner
     (blocks,) = scan._kept.values()
-    assert 0 < len(set(looked)) < len(blocks.lowest) / 4
+    assert 0 < len(set(visited)) < len(blocks.lowest) / 4
 
 
-def test_cells_are_made_once_and_not_for_rows_that_are_left(monkeypatch):
+def test_cells_are_made_once_and_never_for_a_part_of_the_rows(monkeypatch):
     made = []
-    cells = _structures._cells
-    monkeypatch.setattr(_structures, "_cells", lambda *a: made.append(len(a[1])) or cells(*a))
+    divide = blocks_module.divide_into_cells
+
+    def count_and_divide(points, rows, size):
+        made.append(len(rows))
+        return divide(points, rows, size)
+
+    monkeypatch.setattr(blocks_module, "divide_into_cells", count_and_divide)
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(9000, 3)), rng.normal(size=(20, 3))
     scan = Scan(points, None, 0, len(points))
     for n_neighbors in (1, 5, 30):
         scan.candidates(X, n_neighbors, None, 1)
     assert made.count(9000) == 1
-    gone = np.ones(9000, dtype=bool)
-    gone[3] = False
-    scan.candidates(X, 5, gone, 1)
+    searchable = np.ones(9000, dtype=bool)
+    searchable[3] = False
+    scan.candidates(X, 5, searchable, 1)
     scan.candidates(X, 200, None, 1)  # too many for small groups
     assert made.count(9000) == 1
     assert 8999 not in made
@@ -203,7 +210,7 @@ def test_appended_and_removed_rows_are_found_and_not_found(case, steps):
     assert_nearest(neighbors, X, min(6, len(moved)))
 
 
-def test_rows_that_come_one_by_one_are_found_across_rebuilds():
+def test_rows_that_are_appended_one_by_one_are_found_across_rebuilds():
     rng = np.random.default_rng(0)
     memory, X = rng.integers(-9, 10, size=(6000, 2)).astype(float), rng.normal(size=(10, 2))
     neighbors = Neighbors(memory[:100], None, 1)
@@ -217,11 +224,11 @@ def test_rows_that_come_one_by_one_are_found_across_rebuilds():
 
 
 @pytest.mark.parametrize("d", [1, 2, 8, 30])
-def test_the_choice_of_structure_cannot_be_seen(d):
+def test_results_do_not_depend_on_the_structure(d):
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(5000, d)), rng.normal(size=(40, d))
     chosen = Neighbors(points, None, None).query(X, 9)
-    for structure in (Tree, Scan):
+    for structure in (KDTree, Scan):
         distances, rows = alone(structure, points, None).query(X, 9)
         assert_array_equal(rows, chosen[1])
         assert_array_equal(distances, chosen[0])

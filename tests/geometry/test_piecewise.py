@@ -1,4 +1,4 @@
-"""Trees that split where one linear model no longer holds: their splits, and what they find."""
+"""Trees that split where one linear model no longer fits: their splits, and the neighbours."""
 
 import numpy as np
 import pytest
@@ -13,29 +13,31 @@ from locallinear.kernels.trees.piecewise import grow_tree
 RIDGE = 1.0
 
 
-def left_over(R, Y, weights):
-    """Targets minus what a ridge regression predicts, and the sum of what it minimises."""
+def fit_ridge(R, Y, weights):
+    """Residuals of a ridge regression, and the value of its objective."""
     model = Ridge(RIDGE).fit(R, Y, sample_weight=weights)
-    rest = Y - model.predict(R).reshape(Y.shape)
-    return rest, weights @ (rest**2).sum(axis=1) + RIDGE * (model.coef_**2).sum()
+    residuals = Y - model.predict(R).reshape(Y.shape)
+    return residuals, weights @ (residuals**2).sum(axis=1) + RIDGE * (model.coef_**2).sum()
 
 
 def grow_naively(X, R, Y, weights, rows, min_leaf):
-    """Leaves, each as its rows, of the tree that tries every feature at every place."""
-    rest, _ = left_over(R[rows], Y[rows], weights[rows])
-    now = weights[rows] @ (rest**2).sum(axis=1)
+    """Leaves, as arrays of rows, of the tree that tries every cut of every feature."""
+    residuals, _ = fit_ridge(R[rows], Y[rows], weights[rows])
+    now = weights[rows] @ (residuals**2).sum(axis=1)
     best = now, None
     for f in range(X.shape[1]):
         for cut in np.unique(X[rows, f])[:-1]:
             low = X[rows, f] <= cut
             if min(low.sum(), (~low).sum()) >= min_leaf:
-                over = sum(left_over(R[rows][s], rest[s], weights[rows][s])[1] for s in (low, ~low))
+                over = sum(
+                    fit_ridge(R[rows][s], residuals[s], weights[rows][s])[1] for s in (low, ~low)
+                )
                 if over < best[0]:
                     best = over, low
     if best[1] is None:
         return [rows]
     Y = Y.copy()
-    Y[rows] = rest
+    Y[rows] = residuals
     parts = rows[best[1]], rows[~best[1]]
     return [leaf for p in parts for leaf in grow_naively(X, R, Y, weights, p, min_leaf)]
 
@@ -51,7 +53,7 @@ def kernel_leaves(ranks, tree):
 
 
 def regimes(n=600, seed=0):
-    """Two linear regimes with hardly any noise, and whether each sample is of the first."""
+    """Two linear regimes with little noise, and whether each sample belongs to the first."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(n, 6))
     first = X[:, 0] > 0.5
@@ -73,8 +75,8 @@ def test_splits_are_the_best_of_all(m):
     rows = np.arange(n)
     columns = np.column_stack([np.ones(n), R, Y])
     every = np.repeat((np.arange(n) + 0.5) / n, 2)  # sample, cut above and below
-    orders, places = np.tile(np.arange(d), (n, 1)), np.tile(every, (n, 1))
-    tree = grow_tree(X, columns, weights, 3, d, min_leaf, RIDGE, orders, places)
+    orders, cuts = np.tile(np.arange(d), (n, 1)), np.tile(every, (n, 1))
+    tree = grow_tree(X, columns, weights, 3, d, min_leaf, RIDGE, orders, cuts)
     found = kernel_leaves(X, tree)
     expected = grow_naively(X, R, Y, weights, rows, min_leaf)
     assert len(expected) > 3
@@ -90,8 +92,8 @@ def test_leaves_are_as_many_and_as_large_as_they_may_be():
     before = columns.copy()
     for min_leaf, max_leaves, most in ((10, 7, 7), (40, 64, 5), (5, 1, 1)):
         orders = np.tile(np.arange(4), (2 * max_leaves - 1, 1))
-        places = rng.random((len(orders), 4))
-        tree = grow_tree(ranks, columns, np.ones(200), 5, 2, min_leaf, RIDGE, orders, places)
+        cuts = rng.random((len(orders), 4))
+        tree = grow_tree(ranks, columns, np.ones(200), 5, 2, min_leaf, RIDGE, orders, cuts)
         sizes = np.unique(kernel_leaves(ranks, tree), return_counts=True)[1]
         assert 1 <= len(sizes) <= most
         assert sizes.min() >= min_leaf
@@ -109,20 +111,20 @@ def test_features_that_cannot_be_cut_are_not_counted_as_tried():
     assert tree[2][0] == 2
 
 
-# What it finds ---------------------------------------------------------------------------------
+# Results ---------------------------------------------------------------------------------------
 
 
-def test_neighbours_are_of_the_same_regime_and_their_models_are_its_own():
+def test_neighbours_and_models_are_those_of_the_same_regime():
     X, y, first = regimes()
     model = FALLRegressor(
         neighborhood="piecewise", n_anchor_neighbors=40, anchor_alpha=1e-3, random_state=0
     ).fit(X, y)
-    Q, _, theirs = regimes(200, seed=1)
+    Q, _, query_first = regimes(200, seed=1)
     clear = np.abs(Q[:, 0] - 0.5) > 0.1
-    told = model.explain(Q[clear])
-    assert (first[told.neighbors] == theirs[clear, None]).mean() > 0.995
-    slopes = np.where(theirs[clear], 3.0, -3.0)
-    assert np.median(np.abs(told.coef[:, 1, 0] - slopes)) < 0.1
+    explanation = model.explain(Q[clear])
+    assert (first[explanation.neighbors] == query_first[clear, None]).mean() > 0.995
+    slopes = np.where(query_first[clear], 3.0, -3.0)
+    assert np.median(np.abs(explanation.coef[:, 1, 0] - slopes)) < 0.1
     assert model.feature_weights_.argmax() == 0
 
 
@@ -168,7 +170,7 @@ def test_few_samples(n):
     X, y, _ = regimes(n)
     model = FALLRegressor(5, n_neighbors=1, neighborhood="piecewise", random_state=0).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
-    leaves = model._nearness.leaves(model._space.transform(X))
+    leaves = model._geometry.nearness.leaves(model.feature_space.transform(X))
     assert (leaves.max() > 0) == (n > 1)
 
 
@@ -184,15 +186,19 @@ def test_constant_features_and_targets():
 def test_more_features_than_a_model_has_slopes(make_problem):
     X, y, Q = make_problem(n=150, d=25)
     model = FALLRegressor(neighborhood="piecewise", random_state=0).fit(X, y)
-    told = model.explain(Q)
-    assert_allclose((told.contributions.sum(axis=1) + told.intercept)[:, 0], model.predict(Q))
+    explanation = model.explain(Q)
+    assert_allclose(
+        (explanation.contributions.sum(axis=1) + explanation.intercept)[:, 0], model.predict(Q)
+    )
 
 
 def test_the_scale_of_the_weights_does_not_matter_to_the_trees(make_problem):
     X, y, Q = make_problem()
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X))
     trees = [
-        FALLRegressor(neighborhood="piecewise", random_state=0).fit(X, y, scale * weights)._nearness
+        FALLRegressor(neighborhood="piecewise", random_state=0)
+        .fit(X, y, scale * weights)
+        ._geometry.nearness
         for scale in (1, 1024)
     ]
     assert_array_equal(trees[0].leaves(Q), trees[1].leaves(Q))

@@ -1,4 +1,4 @@
-"""The pure functions: anchor models, weights and the simplex projection."""
+"""The pure functions: anchor models, the choice of an anchor, weights, the simplex projection."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression, Ridge
 
-from locallinear.kernels.grid.codegen import LANES
 from locallinear.kernels.local import combine
+from locallinear.kernels.local import models as local_models
 from locallinear.kernels.local.anchors import elastic_net_path, fit_models, ridge_path
 from locallinear.kernels.local.elastic_net import solve_path
-from locallinear.runtime import chunks as _chunks
 from reference import certified_elastic_net
 
 ALPHAS = np.array([1.0, 0.1, 0.01])
@@ -59,7 +58,7 @@ def test_elastic_nets_equal_scikit_learns(case, alpha, l1_ratio):
 
 
 @given(
-    neighborhoods(max_features=40),  # more than are solved side by side
+    neighborhoods(max_features=40),
     st.sampled_from([1e-4, 0.03, 1.0]),
     st.sampled_from([0.01, 0.5, 1.0]),
 )
@@ -182,6 +181,40 @@ def test_samples_of_weight_zero_and_the_size_of_all_weights_do_not_matter(case, 
     )
 
 
+@st.composite
+def errors_of_anchors(draw):
+    """Squared errors (n, k), in some cases many of them equal up to rounding, and a floor (n,)."""
+    n, k = draw(st.integers(1, 20)), draw(st.integers(1, 15))
+    rng = np.random.default_rng(draw(st.integers(0, 2**31)))
+    errors = rng.random((n, k))
+    if draw(st.booleans()):
+        errors = rng.integers(0, 3, (n, k)) * (1 + 1e-14 * rng.normal(size=(n, k)))
+    return errors, np.full(n, 1e-24)
+
+
+@given(errors_of_anchors(), st.lists(st.integers(1, 14), max_size=4))
+def test_a_choice_in_blocks_of_anchors_is_the_choice_among_the_first_so_many(case, counts):
+    errors, floor = case
+    n, k = errors.shape
+    best, labels, first = np.full(n, np.inf), np.zeros(n, dtype=np.intp), 0
+    for count in sorted({k, *(count for count in counts if count < k)}):
+        local_models.choose_again(errors[:, first:count], floor, first, best, labels)
+        first = count
+        assert_array_equal(labels, local_models.best_anchors(errors[:, :count], floor))
+        # The first of those that are smallest up to rounding.
+        smallest = errors[:, :count].min(axis=1, keepdims=True)
+        assert_array_equal(labels, (errors[:, :count] <= smallest + 1e-11).argmax(axis=1))
+
+
+@given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 4))
+def test_errors_are_summed_over_the_near_samples(seed, n, n_near):
+    rng = np.random.default_rng(seed)
+    errors, near = rng.random((7, 3)), rng.integers(0, 7, (n, n_near))
+    shares = rng.random((n, n_near))
+    expected = np.einsum("na,nak->nk", shares, errors[near])
+    assert_allclose(local_models.summed_errors(errors, near, shares), expected, rtol=1e-12)
+
+
 @given(st.integers(0, 2**31), st.floats(0.1, 12))
 def test_cut_weights_fill_the_neighbourhood_from_the_nearest(seed, total):
     weights = np.random.default_rng(seed).uniform(0, 3, size=(4, 6))
@@ -230,7 +263,3 @@ def test_projection_of_huge_scores_is_the_vertex_or_the_tie(size):
     scores = size * np.array([[1.0, 1.0, 1.0], [1.0, 0.9, 0.0], [-1.0, -1.0, -2.0]])
     expected = [[1 / 3, 1 / 3, 1 / 3], [1, 0, 0], [0.5, 0.5, 0]]
     assert_allclose(combine.nearest_probabilities(scores), expected)
-
-
-def test_arrays_are_padded_to_the_lanes_of_the_compiled_code():
-    assert _chunks.LANES == LANES

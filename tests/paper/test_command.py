@@ -57,7 +57,9 @@ def test_same_command_again_repeats_nothing(data_home, tmp_path, monkeypatch):
     assert again.stdout == first.stdout
 
 
-def test_export_without_its_results_file_is_gone_on_from(data_home, tmp_path, monkeypatch):
+def test_rows_of_an_export_without_a_results_file_count_as_finished(
+    data_home, tmp_path, monkeypatch
+):
     out = tmp_path / "out"
     first = call("table1", "table2", *SMALL, "--tuner", "fixed", "--out", out)
     export = (out / "runs.csv").read_text()
@@ -70,7 +72,7 @@ def test_export_without_its_results_file_is_gone_on_from(data_home, tmp_path, mo
     assert (out / "runs.csv").read_text() == export
 
 
-def test_refit_keeps_what_was_found_and_times_it_again(data_home, tmp_path, monkeypatch):
+def test_refit_keeps_the_parameters_and_times_them_again(data_home, tmp_path, monkeypatch):
     out = tmp_path / "out"
     call("table1", *SMALL, "--out", out)
     with Store(out / "runs.sqlite") as store:
@@ -118,7 +120,7 @@ def test_honest_runs_both_splits_once(data_home, tmp_path):
     assert "grouped" in (out / "honest.md").read_text()
 
 
-def test_show_draws_what_is_there_and_runs_nothing(data_home, tmp_path, monkeypatch):
+def test_show_draws_the_finished_runs_and_runs_nothing(data_home, tmp_path, monkeypatch):
     out = tmp_path / "out"
     whole = call("table1", *SMALL, "--out", out).stdout
     monkeypatch.delattr(runner, "evaluate")
@@ -165,7 +167,7 @@ def test_failed_runs_are_named_and_the_status_is_1(data_home, tmp_path, monkeypa
         (("table1", "--runs", 0), "not in the range"),
         (("table1", "--runs", "many"), "not a valid integer"),
         (("table1", "--budget", 0), "not in the range"),
-        (("table1", "--budget", "nan"), "nan is no number of seconds"),
+        (("table1", "--budget", "nan"), "nan is not a number of seconds"),
         (("table1", "--jobs", 0), "not in the range"),
     ],
 )
@@ -211,7 +213,7 @@ def test_help_has_an_example():
     assert "locallinear reproduce table1 table2 --dataset fish" in result.stdout
 
 
-def test_live_view_counts_and_shows_the_table_when_a_model_is_through(tmp_path, capsys):
+def test_live_view_counts_and_shows_the_table_when_a_model_is_finished(tmp_path, capsys):
     runs = plan(["fish"], ["knn", "ridge"], "exhaustive", 60, 2)
     result = {"tuning_s": 60.0, "fit_s": 0.0, "test_s": 0.0, "mse": 1.0}
     with (

@@ -11,13 +11,19 @@ from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_info
 
+from locallinear import FALLRegressorCV
 from locallinear.grids import PAPER
-from locallinear.paper import protocol, published
+from locallinear.paper import protocol, published, tuning
 from locallinear.paper.models import MODELS
 from locallinear.paper.protocol import DATASETS, Run, evaluate, load, plan
 from locallinear.paper.summary import summarize
-from locallinear.paper.tuning import score, search_grid, search_neighbors, search_optuna
-from locallinear.search.search import STOPPED
+from locallinear.paper.tuning import (
+    score,
+    search_fall,
+    search_grid,
+    search_neighbors,
+    search_optuna,
+)
 
 RUN = Run("random", "fish", "ridge", "exhaustive", 0.0, 0)
 
@@ -230,7 +236,7 @@ def test_anchors_of_fall_are_the_first_training_samples_in_raw_units(small):
 
 
 def test_fall_is_searched_in_the_paper_s_space_by_squared_error(small, monkeypatch):
-    asked, reason = {}, ""
+    asked = {}
 
     class Recorder:
         """Stands in for the library's search, whose million configurations take a while."""
@@ -241,10 +247,9 @@ def test_fall_is_searched_in_the_paper_s_space_by_squared_error(small, monkeypat
         def fit(self, X, y):
             self.best_params_ = {**MODELS["fall"].fixed, "n_anchors": 40}
             self.best_score_, self.n_configurations_ = -2.5, 1_078_000
-            self.cv_results_ = {"reason": np.array(["", reason])}
             return self
 
-    monkeypatch.setattr("locallinear.FALLRegressorCV", Recorder, raising=False)
+    monkeypatch.setattr(tuning, "FALLRegressorCV", Recorder)
     result = evaluate(Run("random", "fish", "fall", "exhaustive", 0.0, 4), n_jobs=2)
     assert (result["cv_mse"], result["n_scored"]) == (2.5, 1_078_000)
     assert result["params"]["n_anchors"] == 40
@@ -252,9 +257,26 @@ def test_fall_is_searched_in_the_paper_s_space_by_squared_error(small, monkeypat
     assert asked["scoring"] == "neg_mean_squared_error"
     assert (asked["random_state"], asked["n_jobs"]) == (4, 2)
     assert [len(test) for _, test in asked["cv"]] == [36, 36, 36]
-    reason = STOPPED
-    with pytest.raises(KeyboardInterrupt):  # which the search itself has kept to itself
-        evaluate(Run("random", "fish", "fall", "exhaustive", 0.0, 4))
+
+
+def test_interrupted_search_of_fall_is_an_interrupt_and_no_result(small, monkeypatch):
+    X, y = small
+    calls = []
+
+    def interrupted_scorer(estimator, X, y):
+        calls.append(1)
+        if len(calls) > 12:
+            raise KeyboardInterrupt
+        return 0.0
+
+    def interrupted_search(**parameters):
+        return FALLRegressorCV(**{**parameters, "scoring": interrupted_scorer})
+
+    monkeypatch.setattr(tuning, "FALLRegressorCV", interrupted_search)
+    space = {"n_anchor_neighbors": [10, 20], "alpha": [0.1, 1.0], "fit_intercept": [True, False]}
+    with pytest.raises(KeyboardInterrupt) as caught:
+        search_fall(replace(MODELS["fall"], spaces=(space,)), X, y, folds_of(X))
+    assert "interrupted; the best of" in str(caught.value.__cause__)  # the search kept its best
 
 
 def test_warnings_of_the_final_fit_are_recorded(small, monkeypatch):

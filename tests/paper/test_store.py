@@ -45,7 +45,7 @@ runner.run_all(folder / "runs.sqlite", RUNS, 1, lambda: None)
 
 @pytest.fixture
 def data_home(tmp_path, monkeypatch):
-    """A small file in place of the fish set, and as many of the paths that workers need."""
+    """A folder with a small file in place of the fish set."""
     rng = np.random.default_rng(0)
     columns = QSAR_FISH_TOXICITY.columns
     table = rng.normal(size=(150, len(columns))).round(3)
@@ -88,7 +88,7 @@ def uninterrupted(data_home, tmp_path):
     return tmp_path / "reference.sqlite"
 
 
-# --- what lasts ---------------------------------------------------------------------------------
+# --- interruption -------------------------------------------------------------------------------
 
 
 def test_killed_in_the_middle_and_resumed_gives_the_identical_table(uninterrupted, tmp_path):
@@ -200,7 +200,7 @@ def put_claim(store, run, where, pid, age):
     ],
     ids=["alive here", "dead here", "id in use again", "elsewhere", "elsewhere long ago"],
 )
-def test_claim_of_another_is_taken_over_when_it_is_dead_alone(tmp_path, where, pid, age, taken):
+def test_claim_of_another_is_taken_over_only_when_it_is_dead(tmp_path, where, pid, age, taken):
     with Store(tmp_path / "runs.sqlite") as store:
         put_claim(store, RUNS[0], where, pid, age)
         with store.claim(RUNS[0]) as mine:

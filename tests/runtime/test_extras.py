@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from houses import fitted, houses
 from locallinear import FALLRegressor, FALLRegressorCV, SearchDisplay
-from locallinear.cli.commands import main
+from locallinear.__main__ import main
 from locallinear.explain import (
     AlphaPathDisplay,
     CoefficientDisplay,
@@ -64,10 +64,10 @@ def test_the_report_names_what_it_needs(model, without, tmp_path, package):
 
 
 def test_a_frame_names_pandas(model, without):
-    told = model[0].explain(np.zeros((1, 3)))
+    explanation = model[0].explain(np.zeros((1, 3)))
     without("pandas")
     with pytest.raises(ModuleNotFoundError, match=r"pandas: pip install 'locallinear\[report\]'"):
-        told.to_frame()
+        explanation.to_frame()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_frame_names_pandas(model, without):
     [
         ("plotly", ["explain", "one.model", "new.csv", "--out", "why.html"]),
         ("pandas", ["predict", "one.model", "new.csv"]),
-        ("pyarrow", ["predict", "one.model", "new.csv", "--out", "said.parquet"]),
+        ("pyarrow", ["predict", "one.model", "new.csv", "--out", "predicted.parquet"]),
         ("pyarrow", ["predict", "one.model", "new.parquet"]),
     ],
     ids=["report", "table", "parquet out", "parquet in"],

@@ -1,4 +1,4 @@
-"""Searches that end early, by a budget or from the keyboard, and what is seen of them."""
+"""Searches that end early, by a budget or from the keyboard, and what they print."""
 
 import re
 import signal

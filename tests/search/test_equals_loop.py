@@ -203,7 +203,7 @@ def test_random_grids_of_a_classifier_with_sample_weights(scoring):
 
 
 def wide_grid(n_alphas):
-    """More choices of anchors than lanes, and λ in blocks of several sizes."""
+    """Many choices of anchors, and many values of λ."""
     return {
         "alpha": np.logspace(-4, 4, n_alphas).tolist(),
         "n_anchors": [1, 2, 3, 4, 5, 7, 9, 11, 13, 17, 19, 23, 29, 40],
@@ -214,13 +214,13 @@ def wide_grid(n_alphas):
 
 @pytest.mark.parametrize(("m", "n_alphas"), [(1, 13), (2, 8)])
 @pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "neg_mean_absolute_error"])
-def test_more_values_than_are_scored_side_by_side(m, n_alphas, scoring):
+def test_many_choices_of_anchors_and_many_lambdas(m, n_alphas, scoring):
     grid = wide_grid(n_alphas)
     compare(FALLRegressorCV(grid, cv=2, scoring=scoring, random_state=0), *problem(60, m))
 
 
 @pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "neg_median_absolute_error"])
-def test_more_weighted_values_than_are_scored_side_by_side(scoring):
+def test_many_choices_of_anchors_with_sample_weights(scoring):
     X, y = problem(60)
     search = FALLRegressorCV(wide_grid(5), cv=2, scoring=scoring, random_state=0)
     compare_weighted(search, X, y, np.random.default_rng(0).integers(0, 4, len(X)))

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import ParameterGrid
 
 from locallinear import FALLRegressor
 from locallinear.grids import PAPER
@@ -78,3 +80,28 @@ def test_the_best_parameters_of_a_study_make_an_estimator(study):
 def test_bad_grids_are_refused_by_name(study, grid, words):
     with pytest.raises(ValueError, match=words):
         suggest_params(study.ask(), grid)
+
+
+KERNELS = (
+    {"kernel": ["rbf"], "alpha": [0.1, 1.0, 10.0], "gamma": [0.01, 1.0]},
+    {"kernel": ["poly"], "alpha": [0.1, 10.0], "degree": [1, 2, 3]},
+)
+
+
+def test_several_grids_of_any_estimator_are_suggested_in_union(study):
+    suggested = [suggest_params(study.ask(), KERNELS, KernelRidge()) for _ in range(150)]
+    seen = {tuple(sorted(params.items())) for params in suggested}
+    assert seen == {tuple(sorted(params.items())) for params in ParameterGrid(list(KERNELS))}
+
+
+def test_numbers_of_several_grids_are_suggested_in_their_order(study):
+    trial = study.ask()
+    params = suggest_params(trial, [{"alpha": [0.1, 1.0, 10.0], "fit_intercept": [True, False]}])
+    assert type(trial.distributions["alpha[0]"]).__name__ == "IntDistribution"
+    assert type(trial.distributions["fit_intercept[0]"]).__name__ == "CategoricalDistribution"
+    assert params["alpha"] == [0.1, 1.0, 10.0][trial.params["alpha[0]"]]
+
+
+def test_bad_grids_of_another_estimator_are_refused_by_name(study):
+    with pytest.raises(ValueError, match="gama"):
+        suggest_params(study.ask(), [{"gama": [1.0]}], KernelRidge())

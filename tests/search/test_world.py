@@ -25,7 +25,7 @@ from locallinear import (
     FALLRegressorCV,
 )
 from locallinear.runtime import chunks
-from locallinear.search import folds, predictor
+from locallinear.search import anchor_sets, folds
 from searches import GRID, SMALL, same_results
 
 # The result does not depend on how the work is cut
@@ -43,7 +43,7 @@ def test_results_do_not_depend_on_chunks(fitted_search, samples, monkeypatch):
         other = FALLRegressorCV(GRID, random_state=0).fit(*samples)
     same_results(fitted_search, other, rtol=1e-10)
     monkeypatch.setattr(chunks, "CACHE_BYTES", 2000)
-    monkeypatch.setattr(predictor, "CACHE_BYTES", 2000)
+    monkeypatch.setattr(anchor_sets, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(folds, "BLOCK_BYTES", 2000)
     same_results(fitted_search, FALLRegressorCV(GRID, random_state=0).fit(*samples), rtol=1e-10)
 
@@ -56,7 +56,8 @@ def test_results_of_a_classifier_do_not_depend_on_how_the_work_is_cut(monkeypatc
     search = FALLClassifierCV(grid, scoring=scoring, random_state=0)
     whole = search.fit(X, y, weight)
     same_results(whole, clone(search).set_params(n_jobs=2).fit(X, y, weight))
-    monkeypatch.setattr(predictor, "CACHE_BYTES", 2000)
+    monkeypatch.setattr(chunks, "CACHE_BYTES", 2000)
+    monkeypatch.setattr(anchor_sets, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(folds, "BLOCK_BYTES", 2000)
     same_results(whole, clone(search).fit(X, y, weight), rtol=1e-10)
 
@@ -120,9 +121,9 @@ def checks():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scikit_learns_checks_all_pass_and_none_is_skipped(name, checks):
-    said, trouble = checks[name].communicate()
-    assert checks[name].returncode == 0, trouble
-    results = json.loads(said)
+    printed, errors = checks[name].communicate()
+    assert checks[name].returncode == 0, errors
+    results = json.loads(printed)
     assert len(results) > 50
     assert [r for r in results if r[1] != "passed"] == []
 

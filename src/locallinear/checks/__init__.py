@@ -1,1 +1,1 @@
-"""What may come in at the public door, and the sentences for what may not."""
+"""Checks of what users pass in, and the error messages for what is not accepted."""

@@ -1,7 +1,8 @@
-"""What the parameters of FALL may be: before a fit, after it and in a file."""
+"""Checks of the parameters of FALL: before a fit, after it and in a file."""
 
 from numbers import Integral, Real
 
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -31,22 +32,25 @@ FALL_PARAMETERS: dict[str, list] = {
 }
 
 
-# What can be set on a fitted model, and takes effect at the next prediction. An infinite alpha
-# leaves the anchors alone, as the end of a path of it.
+# The parameters that decide the feature space and the neighbours (see `geometry.nearness`).
+GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features")
+
+# The parameters that can be set on a fitted model: they take effect at the next prediction. With an
+# infinite alpha, the end of a path of alphas, every local model is its anchor.
 AFTER_FIT = {name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights")}
 AFTER_FIT["alpha"] = [Interval(Real, 0, None, closed="right")]
 
 
-def check_after_fit(estimator) -> None:
-    """Refuse values that were set after the fit, as `fit` would have."""
+def check_after_fit(estimator: BaseEstimator) -> None:
+    """Refuse invalid values that were set after the fit."""
     given = {name: getattr(estimator, name) for name in AFTER_FIT}
     validate_parameter_constraints(AFTER_FIT, given, type(estimator).__name__)
 
 
-def check_stored_parameters(estimator) -> None:
-    """Refuse parameters from a file that could be set neither before nor after a fit."""
+def check_stored_parameters(estimator: BaseEstimator) -> None:
+    """Refuse parameters from a file that are invalid both before and after a fit."""
     if getattr(estimator, "_parameter_constraints", None) is not FALL_PARAMETERS:
-        estimator._validate_params()  # nothing else can be set after a fit
+        estimator._validate_params()  # for these, the same values are valid before and after a fit
         return
     given = estimator.get_params(deep=False)
     validate_parameter_constraints(FALL_PARAMETERS | AFTER_FIT, given, type(estimator).__name__)

@@ -1,4 +1,9 @@
-"""The command line: ``locallinear fit | predict | explain | compare | demo``."""
+"""The command line: ``locallinear demo | fit | predict | explain | compare``.
+
+`commands.py` declares the commands and their options, `learning.py` searches and compares models,
+`files.py` reads and writes files, `outputs.py` makes what `predict` and `explain` write,
+`comparison.py` makes the models to compare, and `summary.py` puts results into lines of text.
+"""
 
 from .commands import main
 

@@ -1,48 +1,52 @@
-"""The command line: ``locallinear fit | predict | explain | compare | demo | reproduce``.
+"""The commands ``locallinear demo | fit | predict | explain | compare`` and their options."""
 
-Thin: options in, sentences out. Tables are read in `_read_table`, encoded in `_encoding`, judged in
-`_comparison` and put into words in `_summary`.
-"""
-
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import click
 
 from .. import __version__
 from ..io import ModelFileError
-from ..paper.command import reproduce
 from ..runtime.extras import MissingExtraError
 from ..tables.encoding import fit_encoding
-from ..tables.files import PARQUET
 from ..tables.model import TableModel
+from ..tables.read import PARQUET
 from ..tables.table import TableError
-from . import steps as _steps
 from .demo import TARGET, diabetes
+from .files import BadInput, check_writable, load_model, read_for, write_file, write_table
+from .learning import encode_problem, fit_search, print_comparison, print_summary, read_problem
 from .options import SECONDS, SEED, THREADS
-from .outputs import contributions, predictions
-from .steps import BadInput
+from .outputs import contributions, predictions, write_html
 
 OUT = click.Path(dir_okay=False, path_type=Path)
 IN = click.Path(path_type=Path)
+MAX_ROWS = 1000
+
+Command = Callable[..., Any]
 
 
 class Commands(click.Group):
-    """Commands whose complaints about their input are sentences, not tracebacks."""
+    """A group of commands that report bad input in one sentence, without a traceback."""
 
-    def invoke(self, ctx: click.Context):
+    def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
             return super().invoke(ctx)
         except (TableError, ModelFileError, MissingExtraError) as error:
             raise BadInput(str(error)) from error
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands in the order in which a new user needs them."""
+        return list(self.commands)
+
 
 @click.group(cls=Commands)
 @click.version_option(__version__, prog_name="locallinear")
-def main():
-    """Local linear models from a table: accurate, and each prediction explained exactly.
+def main() -> None:
+    """Fit local linear models to a table, and explain each prediction exactly.
 
     \b
     Example:
@@ -52,97 +56,149 @@ def main():
     """  # noqa: D301, click reads the backspace as "do not wrap"
 
 
-def reading(command):
-    """Options of every command that reads a table."""
-    for option in (
-        click.option(
-            "--decimal",
-            type=click.Choice([".", ","]),
-            help="Mark in the numbers of a CSV file; found out if left out.",
-        ),
-        click.option(
-            "--delimiter",
-            metavar="MARK",
-            help="Mark between the columns of a CSV file, or the word tab; found out if left out.",
-        ),
-    ):
-        command = option(command)
-    return command
+jobs_option = click.option(
+    "--jobs", type=THREADS, default=-1, show_default="all cores", help="Number of threads."
+)
+folds_option = click.option(
+    "--folds",
+    type=click.IntRange(2),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Number of folds of the cross-validation that measures the errors.",
+)
 
 
-def learning(command):
-    """Options of every command that learns from a table."""
+def reading(command: Command) -> Command:
+    """Add the options of every command that reads a table."""
+    delimiter = click.option(
+        "--delimiter",
+        metavar="MARK",
+        show_default="detected",
+        help="Character between the columns of a CSV file, or the word tab.",
+    )
+    decimal = click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        show_default="detected",
+        help="Decimal mark of a CSV file.",
+    )
+    return delimiter(decimal(command))
+
+
+def learning(command: Command) -> Command:
+    """Add the options of every command that learns from a table."""
     several = partial(click.option, multiple=True, metavar="NAME")
     options = [
-        several("--target", help="Column to predict; may be given several times."),
-        click.option("--classify", is_flag=True, help="Take a target of numbers as classes."),
-        several("--categorical", help="Column of numbers to take as text, such as a code."),
-        several("--ignore", help="Column to leave out."),
-        click.option("--missing", multiple=True, metavar="TEXT", help="Cell that means no value."),
+        several("--target", help="Column to predict; repeat for several targets."),
+        click.option("--classify", is_flag=True, help="Treat a target of numbers as classes."),
+        several(
+            "--categorical",
+            help="Column of numbers to treat as text, such as a postal code; may be repeated.",
+        ),
+        several("--ignore", help="Column to leave out; may be repeated."),
+        click.option(
+            "--missing",
+            multiple=True,
+            metavar="TEXT",
+            help="Cell that means no value, such as -999; may be repeated.",
+        ),
         click.option(
             "--grid",
             type=click.Choice(["default", "paper"]),
             default="default",
             show_default=True,
-            help="Which parameters to try; the paper's million take longer.",
+            help="Configurations to try: thousands, or the paper's million.",
         ),
         click.option(
             "--scaling",
             type=click.Choice(["standard", "quantile"]),
-            help="Search with this scaling alone.",
+            help="Try only this scaling; standard gives equations in the units of the table.",
         ),
         click.option(
             "--time-budget",
             type=SECONDS,
             metavar="SECONDS",
-            help="End the search by then, with the best that was found.",
+            help="Stop the search after this time, with the best parameters so far.",
         ),
         click.option(
-            "--seed", type=SEED, default=0, show_default=True, help="Of everything random."
+            "--seed",
+            type=SEED,
+            metavar="N",
+            default=0,
+            show_default=True,
+            help="Seed of all random choices.",
         ),
-        click.option("--jobs", type=THREADS, default=-1, help="Threads; all cores if left out."),
+        jobs_option,
     ]
     for option in reversed(options):
         command = option(command)
     return command
 
 
-@main.command(short_help="Learn to predict a column of a table.")
+@main.command(short_help="Show all steps on example data.")
+@click.option(
+    "--out",
+    type=OUT,
+    default="locallinear-report.html",
+    show_default=True,
+    help="File for the report.",
+)
+@jobs_option
+def demo(out: Path, jobs: int) -> None:
+    """Fit, compare and explain models of the diabetes data in scikit-learn, within a minute.
+
+    \b
+    Example:
+        locallinear demo
+    """  # noqa: D301
+    check_writable(out)
+    encoding, table, notes = fit_encoding(diabetes(), (TARGET,))
+    problem = encode_problem(encoding, table, notes)
+    options = {"grid": "default", "scaling": "standard", "seed": 0, "jobs": jobs}
+    search = fit_search(problem, options, None)
+    model = TableModel(encoding, search.best_estimator_)
+    print_comparison(problem, options, 5, None, full=True)
+    print_summary(model, search.best_params_)
+    write_html(model, table, out, max_rows=MAX_ROWS, jobs=jobs)
+    click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
+
+
+@main.command(short_help="Fit a model that predicts a column of a table.")
 @click.argument("data", type=IN)
 @learning
-@click.option("--out", type=OUT, help="Where the model goes; DATA.model if left out.")
 @click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Of the cross-validation that judges the model.",
+    "--out",
+    type=OUT,
+    show_default="name of DATA with the ending .model, in the current folder",
+    help="File for the model.",
 )
-@click.option("--quick", is_flag=True, help="Do not judge the model: search, save and say.")
+@folds_option
+@click.option("--quick", is_flag=True, help="Do not measure the error on unseen rows.")
 @reading
-def fit(data, out, folds, quick, **options):
-    """Learn to predict a column of DATA, a CSV or Parquet file, from the others.
+def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -> None:
+    """Fit a model that predicts a column of DATA, a CSV or Parquet file, from the others.
 
-    Text becomes categories, missing values are filled in, and the parameters are chosen by
-    cross-validation; a target of text is predicted as a class. With --time-budget, half of the
-    time is for the search and half for judging the model.
+    Text becomes categories, missing values are filled in, and cross-validation chooses the
+    parameters. A target of text is predicted as a class. With --time-budget, half of the time is
+    for the search and half for measuring the error.
 
     \b
     Example:
         locallinear fit houses.csv --target price --ignore id --out houses.model
     """  # noqa: D301
     out = out or Path(data.with_suffix(".model").name)
-    _steps.check_writable(out, data)
-    encoding, X, y = _steps.prepare(data, options)
+    check_writable(out, data)
+    problem = read_problem(data, options)
     budget = options["time_budget"]
-    search = _steps.searched(X, y, encoding, options, budget and (budget if quick else budget / 2))
-    model = TableModel(encoding, search.best_estimator_)
-    _steps.written(model.save, out)
+    search = fit_search(problem, options, budget and (budget if quick else budget / 2))
+    model = TableModel(problem.encoding, search.best_estimator_)
+    write_file(model.save, out)
     if not quick:
-        _steps.judged_lines(X, y, encoding, options, folds, budget and budget / 2 / folds)
-    _steps.summary(model, search.best_params_)
+        print_comparison(problem, options, folds, budget and budget / 2 / folds)
+    print_summary(model, search.best_params_)
     model_file, table_file = quote(str(out)), quote(str(data))
-    click.echo(f"\nThe model is in {out}. To see why each prediction is what it is:")
+    click.echo(f"\nThe model is in {out}. To explain its predictions:")
     click.echo(f"  locallinear explain {model_file} {table_file}")
     click.echo("To predict new rows:")
     click.echo(f"  locallinear predict {model_file} NEW.csv")
@@ -151,11 +207,23 @@ def fit(data, out, folds, quick, **options):
 @main.command(short_help="Predict the rows of a table.")
 @click.argument("model", type=IN)
 @click.argument("data", type=IN)
-@reading
-@click.option("--out", type=OUT, help="A .csv or .parquet file; standard output if left out.")
+@click.option(
+    "--out",
+    type=OUT,
+    show_default="CSV on standard output",
+    help="File for the predictions, .csv or .parquet.",
+)
 @click.option("--with-data", is_flag=True, help="Put the columns of DATA before the predictions.")
-def predict(model, data, delimiter, decimal, out, with_data):
-    """Predict the rows of DATA with a MODEL that `fit` made.
+@reading
+def predict(
+    model: Path,
+    data: Path,
+    delimiter: str | None,
+    decimal: str | None,
+    out: Path | None,
+    with_data: bool,
+) -> None:
+    """Predict each row of DATA with a MODEL that `fit` made.
 
     \b
     Example:
@@ -163,40 +231,55 @@ def predict(model, data, delimiter, decimal, out, with_data):
     """  # noqa: D301
     if out is not None and out.suffix.lower() not in {"", ".csv", *PARQUET}:
         raise BadInput(f"--out should end in .csv or .parquet, but {out} does not.")
-    _steps.check_writable(out, model, data)
-    fitted = _steps.load_model(model)
-    table = _steps.read_for(fitted, data, delimiter, decimal)
+    check_writable(out, model, data)
+    fitted = load_model(model)
+    table = read_for(fitted, data, delimiter, decimal)
     result = predictions(fitted, table)
     if with_data:
         kept = table.frame[[name for name in table.columns if name not in result.columns]]
         result = kept.convert_dtypes().join(result)  # 251 was read as 251.0
-    _steps.write_table(result, out)
+    write_table(result, out)
 
 
-@main.command(short_help="Say why each prediction is what it is.")
+@main.command(short_help="Explain the prediction of each row of a table.")
 @click.argument("model", type=IN)
 @click.argument("data", type=IN)
-@reading
-@click.option("--out", type=OUT, help="DATA-report.html if left out; with csv, standard output.")
+@click.option(
+    "--out",
+    type=OUT,
+    show_default="DATA-report.html; for csv, standard output",
+    help="File for the explanation, .html, .csv or .parquet.",
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(["html", "csv"]),
-    help="A page for the browser, or a line a row with each column's contribution; by the "
-    "ending of --out if left out.",
+    show_default="by the ending of --out",
+    help="html: a page for the browser; csv: a table of what each column adds to each prediction.",
 )
 @click.option(
     "--max-rows",
     type=click.IntRange(1),
-    default=1000,
+    metavar="N",
+    default=MAX_ROWS,
     show_default=True,
-    help="Most rows in a page; of more, so many are drawn.",
+    help="Largest number of rows on the page; if DATA has more, it shows a sample.",
 )
-@click.option("--jobs", type=THREADS, default=-1, help="Threads; all cores if left out.")
-def explain(model, data, delimiter, decimal, out, form, max_rows, jobs):
-    """Explain the predictions of a MODEL that `fit` made, for the rows of DATA.
+@jobs_option
+@reading
+def explain(
+    model: Path,
+    data: Path,
+    delimiter: str | None,
+    decimal: str | None,
+    out: Path | None,
+    form: str | None,
+    max_rows: int,
+    jobs: int,
+) -> None:
+    """Explain the prediction of each row of DATA by a MODEL that `fit` made.
 
-    Each prediction is a constant plus what each column adds; nothing is approximated.
+    A prediction is a constant plus what each column adds; nothing is approximated.
 
     \b
     Example:
@@ -206,71 +289,36 @@ def explain(model, data, delimiter, decimal, out, form, max_rows, jobs):
     suffix = ".html" if out is None else out.suffix.lower()
     if form is None and suffix not in {".html", ".htm", ".csv", *PARQUET}:
         raise BadInput(
-            f"--out should end in .html for a report or in .csv or .parquet for a table, but "
-            f"{out} does not; or say which by --format."
+            f"--out should end in .html for a report, or in .csv or .parquet for a table, but "
+            f"{out} does not; rename it, or choose with --format."
         )
     form = form or ("html" if suffix in {".html", ".htm"} else "csv")
     if form == "html":
         out = out or Path(f"{data.stem}-report.html")
-    _steps.check_writable(out, model, data)
-    fitted = _steps.load_model(model)
-    table = _steps.read_for(fitted, data, delimiter, decimal)
-    if form == "csv":
-        _steps.write_table(contributions(fitted, table), out)
+    check_writable(out, model, data)
+    fitted = load_model(model)
+    table = read_for(fitted, data, delimiter, decimal)
+    if out is None or form == "csv":
+        write_table(contributions(fitted, table), out)
         return
-    _steps.write_html(fitted, out, table, max_rows, jobs)
+    write_html(fitted, table, out, max_rows=max_rows, jobs=jobs)
     click.echo(f"The report is in {out}; open it in a browser.")
 
 
 @main.command(short_help="Compare FALL with other models on a table.")
 @click.argument("data", type=IN)
 @learning
+@folds_option
 @reading
-@click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Of the cross-validation.",
-)
-def compare(data, folds, **options):
-    """Compare FALL with other models on DATA: error on unseen rows, and time.
+def compare(data: Path, folds: int, **options: Any) -> None:
+    """Compare FALL with other models on DATA, by their errors on unseen rows and their times.
 
-    With --time-budget, each search over FALL's parameters has so many seconds.
+    FALL is the local linear model that `fit` makes. With --time-budget, each search for its
+    parameters stops after that time.
 
     \b
     Example:
         locallinear compare houses.csv --target price
     """  # noqa: D301
-    encoding, X, y = _steps.prepare(data, options)
-    _steps.judged_lines(X, y, encoding, options, folds, options["time_budget"], full=True)
-
-
-@main.command(short_help="Show all of it on real data.")
-@click.option(
-    "--out", type=OUT, default="locallinear-report.html", show_default=True, help="The report."
-)
-@click.option("--jobs", type=THREADS, default=-1, help="Threads; all cores if left out.")
-def demo(out, jobs):
-    """Show all of it on data that ship with scikit-learn, in less than a minute.
-
-    \b
-    Example:
-        locallinear demo
-    """  # noqa: D301
-    _steps.check_writable(out)
-    table = diabetes()
-    encoding, table, _ = fit_encoding(table, (TARGET,))
-    X, y = encoding.inputs(table), encoding.outputs(table)
-    _steps.say_data(table, encoding, y, [])
-    options = {"grid": "default", "scaling": "standard", "seed": 0, "jobs": jobs}
-    search = _steps.searched(X, y, encoding, options, None)
-    model = TableModel(encoding, search.best_estimator_)
-    _steps.judged_lines(X, y, encoding, options, 5, None, full=True)
-    _steps.summary(model, search.best_params_)
-    _steps.write_html(model, out, table, 1000, jobs)
-    click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
-
-
-main.add_command(reproduce)
-reproduce.short_help = "Rerun the paper's experiments."
+    problem = read_problem(data, options)
+    print_comparison(problem, options, folds, options["time_budget"], full=True)

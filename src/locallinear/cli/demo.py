@@ -1,4 +1,4 @@
-"""The data of the demonstration: patients with diabetes, which ship with scikit-learn."""
+"""The data of `locallinear demo`: diabetes patients, from scikit-learn."""
 
 from ..tables.table import Table
 
@@ -18,7 +18,7 @@ COLUMNS = {
 
 
 def diabetes() -> Table:
-    """442 patients, ten measurements in their units, and the disease one year later."""
+    """442 patients: ten measurements in their units, and the disease one year later."""
     from sklearn.datasets import load_diabetes
 
     bunch = load_diabetes(as_frame=True, scaled=False)

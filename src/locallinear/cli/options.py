@@ -1,6 +1,7 @@
-"""Types of options that several commands have: numbers that mean something, or a refusal."""
+"""Types of options that several commands share, with errors for numbers that make no sense."""
 
 from math import isfinite
+from typing import Any
 
 import click
 
@@ -13,24 +14,26 @@ class Seconds(click.FloatRange):
     def __init__(self) -> None:
         super().__init__(0, min_open=True)
 
-    def convert(self, value, param, ctx):
-        """The number, if it is one."""
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or fail if it is not finite."""
         number = super().convert(value, param, ctx)
         if not isfinite(number):
-            self.fail(f"{value} is no number of seconds.", param, ctx)
+            self.fail(f"{value} is not a number of seconds.", param, ctx)
         return number
 
 
 class Threads(click.types.IntParamType):
-    """A number of threads: 1 and more, or as in scikit-learn -1 for all cores."""
+    """A number of threads: 1 or more, or -1 for all cores, as in scikit-learn."""
 
     name = "threads"
 
-    def convert(self, value, param, ctx):
-        """The number, if so many threads can be."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number, or fail if it is 0."""
         number = super().convert(value, param, ctx)
         if number == 0:
-            self.fail("0 is no number of threads; give 1 or more, or -1 for all cores.", param, ctx)
+            self.fail("0 threads cannot work; give 1 or more, or -1 for all cores.", param, ctx)
         return number
 
 

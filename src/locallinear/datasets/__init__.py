@@ -1,8 +1,9 @@
 """The data of the paper's experiments.
 
-Two synthetic sets are drawn on the spot: :func:`load_step` and :func:`load_moons`. Five public
-sets are downloaded from the UCI repository on first use, checked, converted to one tidy CSV each
-(header row, inputs first, targets last, the source's digits and row order) and kept in a folder:
+Two synthetic sets are drawn when they are asked for: :func:`load_step` and :func:`load_moons`.
+Five public sets are downloaded from the UCI repository on first use, checked, converted to one tidy
+CSV each (header row, inputs first, targets last, the source's digits and row order) and kept in a
+folder:
 
 1. the argument ``data_home``, where it is given;
 2. else ``$LOCALLINEAR_DATA``, where it is set;
@@ -12,8 +13,9 @@ A ``<name>.csv`` that is already in the folder is used as it is. On a machine wi
 put the archive from the address in :mod:`locallinear.datasets._sources` into the folder, and it is
 converted as if it had been downloaded.
 
-Data walk one way: ``_sources`` (what is where, and whose) → ``_download`` (bytes, safely) →
-``_convert`` (original to tidy) → ``_cache`` (tidy to Bunch) → ``_fetch`` (the public functions).
+The modules, in the order in which data pass them: ``_sources`` (addresses, checksums, licences) →
+``_download`` (address to bytes) → ``_convert`` (original to tidy CSV) → ``_cache`` (tidy CSV to
+Bunch) → ``_fetch`` (the public functions).
 """
 
 from ._fetch import (

@@ -1,26 +1,31 @@
-"""From a source to a Bunch: the tidy file in the cache, made on first use."""
+"""From a source to a Bunch: reads the tidy file in the folder, and makes it on first use."""
 
 import csv
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from ..runtime.extras import extra
 from ..runtime.files import write_whole
 from ._convert import tidy_csv
 from ._download import DownloadError, download_member, read_member
 from ._sources import Source
 
+Folder = str | os.PathLike[str] | None
 
-def data_folder(data_home=None) -> Path:
-    """The argument, else ``$LOCALLINEAR_DATA``, else ``~/.locallinear``."""
+
+def data_folder(data_home: Folder = None) -> Path:
+    """The folder of the data: the argument, else ``$LOCALLINEAR_DATA``, else ``~/.locallinear``."""
     chosen = data_home or os.environ.get("LOCALLINEAR_DATA") or Path.home() / ".locallinear"
     return Path(chosen).expanduser()
 
 
 def tidy_file(source: Source, folder: Path, download_if_missing: bool) -> Path:
-    """Path of the tidy file, made from an archive in the folder or from a download if needed."""
+    """Path of the tidy file; made from an archive in the folder or a download if it is absent."""
     path = folder / f"{source.name}.csv"
     if path.exists():
         return path
@@ -52,8 +57,8 @@ def tidy_file(source: Source, folder: Path, download_if_missing: bool) -> Path:
     return path
 
 
-def read_tidy(source: Source, path: Path) -> np.ndarray:
-    """The tidy file's numbers, (n, columns), after a look at its header."""
+def read_tidy(source: Source, path: Path) -> NDArray[np.float64]:
+    """Numbers of the tidy file, (n, columns); its header is checked first."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         header = tuple(next(csv.reader(file), ()))
         if header != source.columns:
@@ -73,19 +78,25 @@ def read_tidy(source: Source, path: Path) -> np.ndarray:
     return table
 
 
-def fetch(source: Source, target: str, data_home, download_if_missing, return_X_y, as_frame):
-    """What every ``fetch_*`` does, for one target column of a source."""
+def fetch(
+    source: Source,
+    target: str,
+    data_home: Folder,
+    download_if_missing: bool,
+    return_X_y: bool,
+    as_frame: bool,
+) -> Any:
+    """Load a source with one of its target columns: what every ``fetch_*`` does."""
     path = tidy_file(source, data_folder(data_home), download_if_missing)
     table = read_tidy(source, path)
-    column = {name: table[:, i] for i, name in enumerate(source.columns)}
+    column = dict(zip(source.columns, table.T, strict=True))
     first = 0 if source.groups is None else 1
     data = np.ascontiguousarray(table[:, first : first + len(source.inputs)])
     y = column[target].copy()
     groups = None if source.groups is None else column[source.groups].astype(int)
     frame = None
     if as_frame:
-        import pandas as pd
-
+        pd = extra("pandas", "report", "Frames")
         frame = pd.DataFrame(data, columns=list(source.inputs)).assign(**{target: y})
         data, y = frame[list(source.inputs)], frame[target]
         if groups is not None:
@@ -107,7 +118,7 @@ def fetch(source: Source, target: str, data_home, download_if_missing, return_X_
 
 
 def description(source: Source, target: str) -> str:
-    """What a Bunch says about itself."""
+    """Text of a Bunch's ``DESCR``: size, address, licence and the work to cite."""
     return (
         f"{source.title}: {source.n_samples} samples, {len(source.inputs)} inputs, "
         f"target {target}.\n\nSource: {source.address}\nLicence: {source.licence}\n"

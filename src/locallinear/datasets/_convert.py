@@ -3,26 +3,15 @@
 import csv
 import io
 
+from ..runtime.extras import extra
 from ._sources import Source
 
 
 def tidy_csv(source: Source, original: bytes) -> bytes:
-    """Convert an original to the tidy CSV, or say what is wrong with it.
+    """Convert the content of an original file to the tidy CSV.
 
-    Parameters
-    ----------
-    source : Source
-    original : bytes
-        Content of the file that the archive holds.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    ValueError
-        Where the original has other columns, another number of rows, or cells that are no number.
+    Raises a ValueError where the original has other columns, another number of rows, or cells that
+    are no number.
     """
     rows = READERS[source.layout](source, original)
     check(source, rows)
@@ -31,7 +20,7 @@ def tidy_csv(source: Source, original: bytes) -> bytes:
 
 
 def read_named(source: Source, original: bytes) -> list[list[str]]:
-    """Comma separated with a header: columns are picked by name, cells kept as written."""
+    """Read rows that are comma separated below a header; columns are picked by name."""
     header, *rows = list(csv.reader(io.StringIO(original.decode("utf-8-sig")))) or [[]]
     missing = [name for name in source.columns if name not in header]
     if missing:
@@ -41,19 +30,13 @@ def read_named(source: Source, original: bytes) -> list[list[str]]:
 
 
 def read_headerless(source: Source, original: bytes) -> list[list[str]]:
-    """Semicolon separated, no header, columns in the tidy order."""
+    """Read rows that are semicolon separated without a header, in the order of the tidy file."""
     return [row for row in csv.reader(io.StringIO(original.decode()), delimiter=";") if row]
 
 
 def read_sheet(source: Source, original: bytes) -> list[list[str]]:
-    """First sheet of an .xls file, a header first; the shortest digits that name each number."""
-    try:
-        import xlrd
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{source.original} is an .xls file, which needs xlrd to be read: "
-            "pip install 'locallinear[tune]' or pip install xlrd."
-        ) from error
+    """Read the rows below the header of an .xls file; numbers get their shortest digits."""
+    xlrd = extra("xlrd", "tune", f"{source.original} and other .xls files")
     sheet = xlrd.open_workbook(file_contents=original).sheet_by_index(0)
     return [
         [str(int(cell)) if float(cell).is_integer() else repr(cell) for cell in sheet.row_values(i)]
@@ -62,7 +45,7 @@ def read_sheet(source: Source, original: bytes) -> list[list[str]]:
 
 
 def check(source: Source, rows: list[list[str]]) -> None:
-    """Rows, columns and cells are what the source's entry says."""
+    """Check that rows, columns and cells are those that the source announces."""
     width = len(source.columns)
     if len(rows) != source.n_samples or any(len(row) != width for row in rows):
         raise ValueError(

@@ -1,23 +1,26 @@
-"""Bytes from the network, safely: bounded in time and size, retried, kept in memory.
+"""One file of a zip on the network, as bytes: limited in time and size, tried again, checked.
 
-Nothing is written here, least of all to a path that an archive chose.
+`sklearn.datasets.fetch_file` limits neither the size nor the time of a download, asks four times
+for a page that does not exist, does not ask again after a reset connection, and follows
+redirections from HTTPS to anything else. Nothing is written here, so no archive chooses a path.
 """
 
 import hashlib
 import http.client
 import io
-import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
+from typing import IO
+
+from ..runtime.progress import Bar
 
 TIMEOUT_S = 30.0  # of one connection or one read
-DEADLINE_S = 900.0  # of the whole body, against a server that drips
+DEADLINE_S = 900.0  # of the whole body, against a server that sends a few bytes at a time
 MAX_BYTES = 100 * 2**20  # of an archive or of the file inside; the largest of ours is 24 MB
 ATTEMPTS = 4
 BACKOFF_S = 1.0  # before the second attempt; doubles after each
@@ -25,17 +28,26 @@ CHUNK_BYTES = 2**16
 
 
 class DownloadError(OSError):
-    """The bytes could not be had, or are not the right ones."""
+    """The download failed, or gave the wrong bytes; the message is the reason alone."""
 
 
 class TransientError(DownloadError):
-    """The same, but another attempt may succeed."""
+    """A failure after which another attempt may succeed."""
 
 
 class SameSchemeRedirect(urllib.request.HTTPRedirectHandler):
     """Follows redirections, except from HTTPS to anything else."""
 
-    def redirect_request(self, req, fp, code, msg, headers, newurl):
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        """The request that follows a redirection."""
         if urllib.parse.urlsplit(newurl).scheme != req.type:
             fp.close()
             raise DownloadError(f"the server redirects to {newurl}, which is not {req.type}")
@@ -43,39 +55,19 @@ class SameSchemeRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def download_member(address: str, member: str, sha256: str | None, title: str) -> bytes:
-    """Download a zip and return one file in it, tried again where that may help.
+    """Download a zip and return the file `member` of it; try again where that may help.
 
-    Parameters
-    ----------
-    address : str
-    member : str
-        Name of the file inside the zip.
-    sha256 : str or None
-        Its checksum, where known.
-    title : str
-        What the progress bar says.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    DownloadError
-        With the reason alone; the caller knows the remedy.
+    `sha256` is the checksum of the file, where it is known; `title` names the progress bar.
     """
-    for attempt in range(ATTEMPTS):
-        try:
+    for attempt in range(ATTEMPTS - 1):
+        with suppress(TransientError):
             return read_member(download(address, title), member, sha256)
-        except TransientError:
-            if attempt == ATTEMPTS - 1:
-                raise
-            time.sleep(BACKOFF_S * 2**attempt)
-    raise AssertionError("unreachable: the last attempt returns or raises")
+        time.sleep(BACKOFF_S * 2**attempt)
+    return read_member(download(address, title), member, sha256)
 
 
 def download(address: str, title: str) -> bytes:
-    """One attempt at the whole body behind an address."""
+    """Download the whole body behind an address, in one attempt."""
     opener = urllib.request.build_opener(SameSchemeRedirect)
     request = urllib.request.Request(address, headers={"User-Agent": "locallinear"})
     try:
@@ -101,11 +93,11 @@ def read_body(response: http.client.HTTPResponse, title: str) -> bytes:
         raise DownloadError(f"the server announces {total} bytes, more than {MAX_BYTES}")
     deadline = time.monotonic() + DEADLINE_S
     body = bytearray()
-    with progress_bar(title, total) as advance:
-        # read1 returns what has arrived, so that the deadline is looked at while bytes drip in.
+    with Bar(total, "MB", title=title, scale=1e-6) as bar:
+        # read1 returns what has arrived, so that the deadline is checked while bytes come slowly.
         while chunk := response.read1(CHUNK_BYTES):
             body += chunk
-            advance(len(chunk))
+            bar.advance(len(chunk))
             if len(body) > MAX_BYTES:
                 raise DownloadError(f"the server sent more than {MAX_BYTES} bytes")
             if time.monotonic() > deadline:
@@ -116,7 +108,7 @@ def read_body(response: http.client.HTTPResponse, title: str) -> bytes:
 
 
 def read_member(archive: bytes, member: str, sha256: str | None) -> bytes:
-    """One file of a zip, in memory: other members and their paths are never looked at."""
+    """Read one file of a zip in memory; other members and their paths are ignored."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             if member not in opened.namelist():
@@ -124,7 +116,7 @@ def read_member(archive: bytes, member: str, sha256: str | None) -> bytes:
             with opened.open(member) as file:
                 content = file.read(MAX_BYTES + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        # A body without Content-Length that was cut shows here first.
+        # A body that was cut, and came without Content-Length, is noticed only here.
         raise TransientError(f"the archive is damaged or no zip ({error})") from error
     if len(content) > MAX_BYTES:
         raise DownloadError(f"{member} in the archive is larger than {MAX_BYTES} bytes")
@@ -132,30 +124,3 @@ def read_member(archive: bytes, member: str, sha256: str | None) -> bytes:
     if sha256 is not None and found != sha256:
         raise DownloadError(f"{member} has the wrong checksum: sha256 {found}, expected {sha256}")
     return content
-
-
-@contextmanager
-def progress_bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    """Yield a function that is told how many bytes have come; silent where nobody watches."""
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        yield plain_counter(title, total)
-        return
-    with tqdm(desc=title, total=total, unit="B", unit_scale=True, disable=None) as bar:
-        yield bar.update
-
-
-def plain_counter(title: str, total: int | None) -> Callable[[int], object]:
-    """A counter on one line of a terminal, for where tqdm is not installed."""
-    done = 0
-    whole = "" if total is None else f" of {total / 1e6:.1f}"
-
-    def advance(n_bytes: int) -> None:
-        nonlocal done
-        done += n_bytes
-        if sys.stderr.isatty():
-            end = "\n" if done == total else ""
-            print(f"\r{title}: {done / 1e6:.1f}{whole} MB", end=end, file=sys.stderr, flush=True)
-
-    return advance

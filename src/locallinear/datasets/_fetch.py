@@ -1,6 +1,8 @@
-"""The public ``fetch_*`` functions: one a data set, in scikit-learn's manner."""
+"""The public ``fetch_*`` functions: one per data set, with scikit-learn's arguments."""
 
-from ._cache import fetch
+from typing import Any
+
+from ._cache import Folder, fetch
 from ._sources import (
     CONCRETE,
     PARKINSONS,
@@ -10,7 +12,13 @@ from ._sources import (
 )
 
 
-def fetch_concrete(*, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False):
+def fetch_concrete(
+    *,
+    data_home: Folder = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
     """Concrete compressive strength: 1030 mixtures, 8 inputs, the strength in MPa (UCI 165).
 
     The original is an .xls file: its first conversion needs xlrd.
@@ -20,7 +28,7 @@ def fetch_concrete(*, data_home=None, download_if_missing=True, return_X_y=False
     data_home : path, default=None
         Folder of the tidy files; ``$LOCALLINEAR_DATA`` by default, else ``~/.locallinear``.
     download_if_missing : bool, default=True
-        Raise an error instead of downloading where False and the folder lacks the set.
+        If False, raise an error where the folder lacks the set, and do not download it.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
@@ -35,8 +43,8 @@ def fetch_concrete(*, data_home=None, download_if_missing=True, return_X_y=False
     Raises
     ------
     OSError
-        Where the data can be had neither from the folder nor from the network; the message has
-        the address and the folder to put the file in.
+        If neither the folder nor the network gives the data; the message has the address and the
+        folder to put the file in.
 
     Examples
     --------
@@ -45,18 +53,21 @@ def fetch_concrete(*, data_home=None, download_if_missing=True, return_X_y=False
     >>> X.shape  # doctest: +SKIP
     (1030, 8)
     """
-    return fetch(
-        CONCRETE, CONCRETE.targets[0], data_home, download_if_missing, return_X_y, as_frame
-    )
+    (target,) = CONCRETE.targets
+    return fetch(CONCRETE, target, data_home, download_if_missing, return_X_y, as_frame)
 
 
 def fetch_superconductivity(
-    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
-):
+    *,
+    data_home: Folder = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
     """Superconductivity: 21263 materials, 81 inputs, the critical temperature in K (UCI 464).
 
-    6,093 rows repeat the inputs of another row, so that random splits flatter every model. No
-    checksum of the original is known: its shape, header and numbers are checked instead.
+    6,093 rows repeat the inputs of another row, so that random splits make every model look too
+    good. No checksum of the original is known: its shape, header and numbers are checked instead.
 
     Parameters, result and errors are those of `fetch_concrete`; ``data`` is (21263, 81).
 
@@ -67,19 +78,17 @@ def fetch_superconductivity(
     >>> X.shape  # doctest: +SKIP
     (21263, 81)
     """
-    return fetch(
-        SUPERCONDUCTIVITY,
-        SUPERCONDUCTIVITY.targets[0],
-        data_home,
-        download_if_missing,
-        return_X_y,
-        as_frame,
-    )
+    (target,) = SUPERCONDUCTIVITY.targets
+    return fetch(SUPERCONDUCTIVITY, target, data_home, download_if_missing, return_X_y, as_frame)
 
 
 def fetch_qsar_aquatic_toxicity(
-    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
-):
+    *,
+    data_home: Folder = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
     """QSAR aquatic toxicity: 546 molecules, 8 descriptors, LC50 for Daphnia magna (UCI 505).
 
     Parameters, result and errors are those of `fetch_concrete`; ``data`` is (546, 8).
@@ -91,19 +100,19 @@ def fetch_qsar_aquatic_toxicity(
     >>> X.shape  # doctest: +SKIP
     (546, 8)
     """
+    (target,) = QSAR_AQUATIC_TOXICITY.targets
     return fetch(
-        QSAR_AQUATIC_TOXICITY,
-        QSAR_AQUATIC_TOXICITY.targets[0],
-        data_home,
-        download_if_missing,
-        return_X_y,
-        as_frame,
+        QSAR_AQUATIC_TOXICITY, target, data_home, download_if_missing, return_X_y, as_frame
     )
 
 
 def fetch_qsar_fish_toxicity(
-    *, data_home=None, download_if_missing=True, return_X_y=False, as_frame=False
-):
+    *,
+    data_home: Folder = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
     """QSAR fish toxicity: 908 molecules, 6 descriptors, LC50 for the fathead minnow (UCI 504).
 
     Parameters, result and errors are those of `fetch_concrete`; ``data`` is (908, 6).
@@ -115,34 +124,28 @@ def fetch_qsar_fish_toxicity(
     >>> X.shape  # doctest: +SKIP
     (908, 6)
     """
-    return fetch(
-        QSAR_FISH_TOXICITY,
-        QSAR_FISH_TOXICITY.targets[0],
-        data_home,
-        download_if_missing,
-        return_X_y,
-        as_frame,
-    )
+    (target,) = QSAR_FISH_TOXICITY.targets
+    return fetch(QSAR_FISH_TOXICITY, target, data_home, download_if_missing, return_X_y, as_frame)
 
 
 def fetch_parkinsons(
     *,
-    data_home=None,
-    download_if_missing=True,
-    return_X_y=False,
-    as_frame=False,
-    target="motor_UPDRS",
-):
+    data_home: Folder = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+    target: str = "motor_UPDRS",
+) -> Any:
     """Parkinsons telemonitoring: 5875 recordings of 42 people, 19 inputs, a UPDRS score (UCI 189).
 
     As in the paper, neither the subject nor the other score is an input. Each subject has 101 to
-    168 rows, so that random splits flatter every model: ``groups`` is for grouped ones.
+    168 rows, so that random splits make every model look too good: use ``groups`` for grouped ones.
 
     Parameters
     ----------
     data_home, download_if_missing, return_X_y, as_frame : as for `fetch_concrete`
     target : {"motor_UPDRS", "total_UPDRS"}, default="motor_UPDRS"
-        Which of the two scores to predict.
+        Which of the two scores is the target.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What is where, and whose: the one table of addresses, checksums, licences and citations."""
+"""The public data sets: addresses, checksums, columns, licences and citations."""
 
 from dataclasses import dataclass
 
@@ -21,8 +21,8 @@ class Source:
     original : str
         The file inside the zip.
     sha256 : str or None
-        Checksum of that file, None where no trusted copy was at hand to take it from: then shape
-        and header alone are checked.
+        Checksum of that file. None where no trusted copy was available: then only its shape,
+        header and numbers are checked.
     layout : {"sheet", "named", "headerless"}
         How the original is written: an .xls sheet, comma separated with a header, or semicolon
         separated without one.
@@ -30,7 +30,7 @@ class Source:
     inputs, targets : tuple of str
         Columns of the tidy file, in this order.
     groups : str or None
-        A first column that is no input but says which samples belong together.
+        A first column that is no input: samples with equal values belong together.
     licence, citation : str
     """
 

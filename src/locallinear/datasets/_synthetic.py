@@ -1,6 +1,10 @@
 """The paper's two synthetic sets."""
 
+from typing import Any
+
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import make_moons
 from sklearn.utils import Bunch, check_random_state
 
@@ -8,7 +12,7 @@ STEP_RANGE = 1.5
 STEP_EDGE = 0.5
 
 
-def step_function(x):
+def step_function(x: ArrayLike) -> NDArray[np.float64]:
     """The function behind :func:`load_step`: 1 where ``|x| < 0.5``, else 0.
 
     Parameters
@@ -28,12 +32,18 @@ def step_function(x):
     return (np.abs(np.asarray(x, dtype=float)) < STEP_EDGE).astype(float)
 
 
-def load_step(n_samples=100, *, noise=0.1, random_state=None, return_X_y=False):
+def load_step(
+    n_samples: int = 100,
+    *,
+    noise: float = 0.1,
+    random_state: int | RandomState | None = None,
+    return_X_y: bool = False,
+) -> Any:
     """The paper's step function: two values, and a jump at each edge of the middle part.
 
-    The paper shows the set without stating its numbers; these put one anchor inside the step and
-    one outside within easy reach of each other, and keep ``||x||²`` near 1, so that the penalty's
-    effect can be seen for alpha between 0.001 and 1000.
+    The paper draws the set and does not state its numbers. With those chosen here, an anchor inside
+    the step and one outside lie near each other, and ``||x||²`` is near 1, so that the effect of
+    the penalty is visible for alpha between 0.001 and 1000.
 
     Parameters
     ----------
@@ -76,8 +86,14 @@ def load_step(n_samples=100, *, noise=0.1, random_state=None, return_X_y=False):
     )
 
 
-def load_moons(n_samples=200, *, noise=0.1, random_state=None, return_X_y=False):
-    """The paper's two moons: two interleaved half circles, one a class.
+def load_moons(
+    n_samples: int = 200,
+    *,
+    noise: float = 0.1,
+    random_state: int | RandomState | None = None,
+    return_X_y: bool = False,
+) -> Any:
+    """The paper's two moons: two interleaved half circles, one per class.
 
     Parameters
     ----------
@@ -111,5 +127,5 @@ def load_moons(n_samples=200, *, noise=0.1, random_state=None, return_X_y=False)
         frame=None,
         feature_names=["x", "y"],
         target_names=["upper", "lower"],
-        DESCR="Two interleaved half circles with Gaussian noise, one a class.",
+        DESCR="Two interleaved half circles with Gaussian noise, one per class.",
     )

@@ -1,31 +1,26 @@
-"""An ensemble of FALL models: their mean, which is still a linear model a prediction.
+"""An ensemble of FALL models: their mean, which is one linear model per prediction.
 
-The mean of linear models is a linear model: what is gained in accuracy costs nothing in
-exactness. `fit` reads as the recipe: choose kinds of members by a search, find out by
-cross-validation in which shares they do best together, and fit them on all samples.
+The mean of linear models is a linear model, so explanations stay exact. `fit` reads as the recipe:
+choose kinds of members by a search, find by cross-validation the shares in which they do best
+together, and fit the members on all samples.
 """
 
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks.inputs import (
-    check_features,
-    check_queries,
-    check_sample_weights,
-    check_some_weight,
-)
+from ..checks.arguments import check_features, check_sample_weights, check_some_weight
+from ..checks.inputs import check_queries
 from ..checks.parameters import check_stored_parameters
-from ..geometry.spaces import same_space
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -34,6 +29,7 @@ from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
 from .members import (
     Kind,
     OutOfFold,
+    Split,
     best_shares,
     counts_of,
     draw_features,
@@ -50,9 +46,6 @@ Array = NDArray[np.float64]
 FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 
-# What members in one feature space have alike. Those with learned weights are in one, all others in
-# another.
-SHARED = ("Z", "weights")
 
 # What of an explanation is the mean of the members'.
 MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
@@ -75,17 +68,20 @@ class Ensemble(BaseEstimator):
     _member_class: type[FALL]
     _search_class: type
 
+    best_params_: dict[str, Any]
+    _cv_folds: NDArray[np.intp] | None  # the fold that tests each sample
+
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators: int = 30,
         *,
-        max_features=0.6,
-        search="default",
-        estimator=None,
-        cv=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        max_features: float = 0.6,
+        search: str | dict[str, list] | None = "default",
+        estimator: FALL | None = None,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.search = search
@@ -127,7 +123,7 @@ class Ensemble(BaseEstimator):
 
     @property
     def feature_weights_(self) -> Array:
-        """How much each feature decides who is near, the mean over the members, (d,)."""
+        """How much each feature decides who is near: the mean over the members, (d,)."""
         check_is_fitted(self)
         if not any(hasattr(member, "feature_weights_") for member in self.estimators_):
             raise AttributeError("all features count alike in deciding who is near")
@@ -135,7 +131,7 @@ class Ensemble(BaseEstimator):
         return np.mean([getattr(m, "feature_weights_", alike) for m in self.estimators_], axis=0)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the members' kinds on the samples, and fit them.
 
         Parameters
@@ -143,7 +139,7 @@ class Ensemble(BaseEstimator):
         X : array-like (n, d)
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
-            How often each sample counts, as for one model; a search's folds count samples once.
+            How often each sample counts, as for one model; folds count samples once.
         groups : array-like (n,), optional
             Passed to the splitter `cv`.
 
@@ -153,7 +149,7 @@ class Ensemble(BaseEstimator):
         """
         return self._fit(X, y, sample_weight, groups)
 
-    def _fit(self, X, y, sample_weight, groups=None, **known):
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **known: Any) -> Self:
         for name in ["estimators_", *FITTED]:
             self.__dict__.pop(name, None)
         inputs, targets = self._check_samples(X, y, **known)
@@ -183,8 +179,17 @@ class Ensemble(BaseEstimator):
         self.estimators_ = self._fit_all(made, X, y, weights)
         return self
 
-    def _search_kinds(self, template, splits, X, y, weights, seed) -> list[Kind]:
+    def _search_kinds(
+        self,
+        template: FALL,
+        splits: list[Split],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> list[Kind]:
         """The best configurations of the grid, everything else as the template has it."""
+        assert self.search is not None
         grid = check_grid(self.search, template, "search")
         fixed = {
             name: [value]
@@ -197,22 +202,22 @@ class Ensemble(BaseEstimator):
         self.best_params_ = {name: search.best_params_[name] for name in grid}
         return kinds_of(search, list(grid), self.max_features)
 
-    def _append(self, X, y, sample_weight):
+    def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble
         for member in self.estimators_:
             member.partial_fit(X, y, sample_weight)
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)
         self._cv_folds = None  # they were of other samples
         return self
 
-    def forget(self, indices):
+    def forget(self, indices: ArrayLike) -> Self:
         """Remove samples from every member.
 
         Parameters
         ----------
         indices : array-like of int
-            Which samples, in the order in which they were fitted. Those after a removed one move
-            up.
+            Which samples, in the order in which they were fitted. The samples after a removed
+            one move up.
 
         Returns
         -------
@@ -220,10 +225,10 @@ class Ensemble(BaseEstimator):
         """
         check_is_fitted(self)
         for member in self.estimators_:  # all or none
-            member._check_removal(indices)
+            member.check_forget(indices)
         for member in self.estimators_:
             member.forget(indices)
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)
         self._cv_folds = None
         return self
 
@@ -231,10 +236,19 @@ class Ensemble(BaseEstimator):
         """Write the fitted ensemble to a file that `locallinear.load` reads."""
         save(self, path)
 
-    def _cross_validate(self, template, kinds, splits, X, y, weights, seed) -> Array:
-        """In which shares the kinds do best together, judged on samples they did not see.
+    def _cross_validate(
+        self,
+        template: FALL,
+        kinds: list[Kind],
+        splits: list[Split],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> Array:
+        """The shares in which the kinds do best together, on samples that they did not see.
 
-        Sets `cv_prediction_` and `cv_score_` to what comes of it.
+        Sets `cv_prediction_` and `cv_score_`.
         """
         numeric = self._numeric(y)
         n_tried = min(N_TRIED, self.n_estimators)
@@ -244,7 +258,7 @@ class Ensemble(BaseEstimator):
             v = None if weights is None else weights[train]
             made = self._make_members(template, tried, X[train], y[train], v, seed)
             fitted = self._fit_all(made, X[train], y[train], v)
-            of_members = np.array([member._predict(X[test]) for member in fitted])
+            of_members = np.array([member.predict_numeric(X[test]) for member in fitted])
             of_kinds = of_members.reshape(len(kinds), n_tried, *of_members.shape[1:]).mean(axis=1)
             found.add(test, of_kinds)
         tested = found.tested
@@ -256,7 +270,15 @@ class Ensemble(BaseEstimator):
         self._cv_folds = fold_numbers(splits, len(y))
         return shares
 
-    def _make_members(self, template, kinds, X, y, weights, seed) -> list[FALL]:
+    def _make_members(
+        self,
+        template: FALL,
+        kinds: list[Kind],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> list[FALL]:
         """Members of these kinds, each with features and anchors of its own, not fitted yet."""
         chances = np.ones(X.shape[1])
         if any(kind.max_features < 1 for kind in kinds):
@@ -265,7 +287,7 @@ class Ensemble(BaseEstimator):
         made = []
         for number, kind in enumerate(kinds):
             member = clone(template).set_params(**kind.params, n_jobs=1)
-            # The first keeps the seed that it was given, and is what it would be alone.
+            # The first member keeps the seed of the template, as if it were fitted alone.
             if number or member.random_state is None:
                 member.random_state = (seed + number) % 2**32
             allowed = check_features(member.neighborhood_features, X.shape[1])
@@ -275,25 +297,28 @@ class Ensemble(BaseEstimator):
             made.append(member)
         return made
 
-    def _fit_all(self, members: list[FALL], X, y, weights) -> list[FALL]:
+    def _fit_all(self, members: list[FALL], X: Any, y: Any, weights: Array | None) -> list[FALL]:
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
         done = parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
         fitted = [next(done)]
-        for member in done:  # as they come, lest all copies are there at once
-            _share_samples(member, fitted)
+        for member in done:  # one by one, so that not all copies of the samples exist at once
+            member.share_memory(fitted)
             fitted.append(member)
         return fitted
 
-    def _predict_members(self, X) -> Array:
+    def _predict_members(self, X: Any) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
         X = check_queries(self, X)
-        spaces = {id(member._space): member._space for member in self.estimators_}
+        spaces = {id(member.feature_space): member.feature_space for member in self.estimators_}
         located = {key: space.transform(X) for key, space in spaces.items()}
         parallel = Parallel(self.n_jobs, prefer="threads")
-        calls = (delayed(m._predict_at)(located[id(m._space)]) for m in self.estimators_)
+        calls = (
+            delayed(member.predict_located)(located[id(member.feature_space)])
+            for member in self.estimators_
+        )
         return np.array(parallel(calls))
 
-    def _explain(self, X, shape) -> LocalExplanation:
+    def _explain(self, X: Any, shape: Any) -> LocalExplanation:
         """The mean of the members' explanations; `shape` cuts predictions to what users get."""
         check_queries(self, X)
         rows, shares = [], []
@@ -317,32 +342,29 @@ class Ensemble(BaseEstimator):
             model=self,
         )
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         for member in getattr(self, "estimators_", []):
-            member._samples.trim()  # or each would hold a part of the same memory as its own
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)  # or each would hold a copy of the samples
         return super().__getstate__()
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for member in getattr(self, "estimators_", []):
-            _share_samples(member, self.estimators_)
+            member.share_memory(self.estimators_)
 
-    def fitted_state(self) -> dict:
+    def fitted_state(self) -> dict[str, Any]:
         """What a file has to hold: the members, and once what they share."""
         check_is_fitted(self)
-        spaces = [member._space for member in self.estimators_]
+        spaces = [member.feature_space for member in self.estimators_]
         members = []
         for number, member in enumerate(self.estimators_):
-            state, like = member.fitted_state(), spaces.index(member._space)
-            if like < number:  # its space and samples are in the file already
-                del state["space"]
-                state["samples"] = {n: v for n, v in state["samples"].items() if n not in SHARED}
+            like = spaces.index(member.feature_space)
+            state = member.fitted_state(self.estimators_[like] if like < number else None)
             members.append({"parameters": member.get_params(), "state": state, "like": like})
         attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
         return {"attributes": attributes, "members": members}
 
-    def restore(self, state: dict) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Become the fitted ensemble that `fitted_state` described."""
         for name in FITTED:
             if name in state["attributes"]:
@@ -351,24 +373,12 @@ class Ensemble(BaseEstimator):
         for described in state["members"]:
             member = self._member_class(**described["parameters"])
             check_stored_parameters(member)
-            its = described["state"]
-            if "space" not in its:
-                other = members[described["like"]]
-                its["space"] = other._space.arrays()
-                its["samples"] |= {n: other._samples[n] for n in SHARED if n in other._samples}
-            member.restore(its)
+            alone = "space" in described["state"]
+            member.restore(described["state"], None if alone else members[described["like"]])
             members.append(member)
-        alike = {(m.scaling, m._samples["Z"].shape, "weights" in m._samples) for m in members}
+        alike = {member.signature() for member in members}
         if len(alike) != 1:
             raise ValueError("its members do not fit each other")
         for member in members:
-            _share_samples(member, members)
+            member.share_memory(members)
         self.estimators_ = members
-
-
-def _share_samples(member: FALL, others: list[FALL]) -> None:
-    """Let a member hold what it has in common with the first like it in that one's memory."""
-    like = next((other for other in others if same_space(member._space, other._space)), member)
-    member._space = like._space
-    if member._samples.share(like._samples, SHARED):
-        member._neighbors.update(member._located, member._samples.searchable)

@@ -1,9 +1,9 @@
-"""FALLEnsembleRegressor and FALLEnsembleClassifier: the faces of ensembles, and their targets."""
+"""FALLEnsembleRegressor and FALLEnsembleClassifier: ensembles with targets of their own meaning."""
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
@@ -22,50 +22,49 @@ Array = NDArray[np.float64]
 
 @register
 class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
-    """The mean of FALL models that differ in whom they hold to be near.
+    """The mean of FALL regressors with different neighbourhoods.
 
-    The neighbourhoods of each member use a random part of the features (those that decide more
-    are drawn more often), its models use all. Which kinds of members there are, and how many of
-    each, is chosen by cross-validation on the samples. The mean of the members' linear models is
-    one linear model a prediction, which `explain` gives exactly.
+    The neighbourhoods of each member use a random part of the features (features that decide more
+    are drawn more often); its models use all features. Cross-validation on the samples chooses the
+    kinds of members, and how many of each kind there are. The mean of the members' linear models
+    is one linear model per prediction, which `explain` returns exactly.
 
     Parameters
     ----------
     n_estimators : int, default=30
         Number of members.
     max_features : float, default=0.6
-        Part of the features that the neighbourhoods of a member use. With a search, members that
-        use all of them are tried as well.
+        Share of the features that the neighbourhoods of a member use. With a search, members that
+        use all features are tried as well.
     search : {"default", "paper"}, dict or None, default="default"
-        The grid of `FALLRegressorCV` that is searched for the members' parameters; the best
-        configuration of each neighbourhood makes a kind of members. None for members as given.
+        The grid of `FALLRegressorCV` that is searched for the parameters of the members; the best
+        configuration of each neighbourhood makes one kind of members. None for members as given.
     estimator : FALLRegressor, default=None
-        What the members are, before the search sets parameters; None for the defaults. The first
-        member keeps its `random_state`.
+        The members before the search sets parameters; None for the defaults. The first member
+        keeps its `random_state`.
     cv : int, splitter or iterable, default=None
-        Folds of the search and of what follows, as in scikit-learn; None for three that are
-        shuffled. Samples that belong together (of one person, say) should be in one fold.
+        Folds of the search and of the choice of shares, as in scikit-learn; None for three
+        shuffled folds. Samples that belong together (of one person, say) should be in one fold.
     n_jobs : int, default=None
-        Threads, in which members are fitted and asked side by side.
+        Threads, in which members are fitted and predict side by side.
     random_state : int, RandomState or None, default=None
         Chance in the choice of features and anchors.
 
     Attributes
     ----------
     estimators_ : list of FALLRegressor
-        The members. They share one copy of the samples; with learned weights, another.
+        The members. They share one copy of the samples; with learned weights, a second one.
     best_params_ : dict
-        The best single configuration of the search; {} without one.
+        The best single configuration of the search; {} without a search.
     kinds_ : list of dict
-        Of which kinds the members are: ``params``, ``max_features`` and ``n_members``, which can
-        be 0.
+        The kinds of members: ``params``, ``max_features`` and ``n_members``, which can be 0.
     cv_prediction_ : array (n,) or (n, m), with a search
         Predictions of the samples of `fit` by members that were fitted without them; NaN for
         samples that no fold tests.
     cv_score_ : float, with a search
-        Their R²: about what to expect on new samples (a little high, for kinds and shares were
-        chosen on the same folds, and low, for the members had fewer samples, which costs most
-        where there is little noise).
+        R² of these predictions: about what to expect on new samples. It is a little high, since
+        kinds and shares were chosen on the same folds, and a little low, since these members had
+        fewer samples.
     labels_ : array (n,)
         The anchor of each sample in the first member.
     feature_weights_ : array (d,), where not all features count alike
@@ -91,7 +90,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     _search_class = FALLRegressorCV
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add samples to every member; what is fitted stays. The first call fits.
 
         Parameters
@@ -106,15 +105,15 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
             return self._append(X, y, sample_weight)
         return self._fit(X, y, sample_weight)
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the targets of X, (q,) or (q, m) as y was.
 
         Parameters
         ----------
         X : array-like (q, d)
         return_std : bool, default=False
-            Whether to return the members' standard deviation as well: how far they disagree, a
-            first measure of doubt (it leaves out the noise that all of them share).
+            Whether to return the members' standard deviation as well: how far they disagree. It
+            leaves out the noise that all of them share.
 
         Returns
         -------
@@ -125,8 +124,8 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         mean = of_members.mean(axis=0)[cut]
         return (mean, of_members.std(axis=0)[cut]) if return_std else mean
 
-    def explain(self, X) -> LocalExplanation:
-        """The one linear model behind each prediction, and the members' merged neighbours.
+    def explain(self, X: Any) -> LocalExplanation:
+        """The one linear model of each prediction, and the members' merged neighbours.
 
         Parameters
         ----------
@@ -139,31 +138,74 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         check_is_fitted(self)
         return self._explain(X, np.s_[:, 0] if self.regime_model.one_target else np.s_[:])
 
-    def _check_samples(self, X, y) -> tuple[Array, Array]:
+    def _check_samples(self, X: Any, y: Any) -> tuple[Array, Array]:
         return validated_targets(self, X, y)
 
-    def _numeric(self, y) -> Array:
+    def _numeric(self, y: NDArray) -> Array:
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
 
-    def _fit_member(self, member, X, y, weights) -> FALL:
+    def _fit_member(self, member: FALLRegressor, X: Any, y: Any, weights: Array | None) -> FALL:
         return member.fit(X, y, weights)
 
-    def _judge(self, scores: Array, tested, y, weights) -> tuple[Array, float]:
-        """What is kept of predictions (n, m) by cross-validation, and the score of the tested."""
+    def _judge(
+        self, scores: Array, tested: NDArray[np.bool_], y: NDArray, weights: Array | None
+    ) -> tuple[Array, float]:
+        """Out-of-fold predictions (n, m) as users get them, and the score of the tested samples."""
         prediction = scores.reshape(np.shape(y))
         return prediction, float(r2_score(y[tested], prediction[tested], sample_weight=weights))
 
 
 @register
 class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
-    """The mean of FALL classifiers that differ in whom they hold to be near.
+    """The mean of FALL classifiers with different neighbourhoods.
 
-    Parameters and attributes are those of `FALLEnsembleRegressor`, for classes: `estimator` is a
-    FALLClassifier, `cv_prediction_` (n, m) holds probabilities and `cv_score_` the accuracy.
+    The neighbourhoods of each member use a random part of the features; its models use all
+    features. Cross-validation on the samples chooses the kinds of members, and how many of each
+    kind there are. The mean of the members' linear scores is one linear model per class and
+    prediction, which `explain` returns exactly.
+
+    Parameters
+    ----------
+    n_estimators : int, default=30
+        Number of members.
+    max_features : float, default=0.6
+        Share of the features that the neighbourhoods of a member use. With a search, members that
+        use all features are tried as well.
+    search : {"default", "paper"}, dict or None, default="default"
+        The grid of `FALLClassifierCV` that is searched for the parameters of the members; the best
+        configuration of each neighbourhood makes one kind of members. None for members as given.
+    estimator : FALLClassifier, default=None
+        The members before the search sets parameters; None for the defaults. The first member
+        keeps its `random_state`.
+    cv : int, splitter or iterable, default=None
+        Folds of the search and of the choice of shares, as in scikit-learn; None for three
+        shuffled folds. Samples that belong together (of one person, say) should be in one fold.
+    n_jobs : int, default=None
+        Threads, in which members are fitted and predict side by side.
+    random_state : int, RandomState or None, default=None
+        Chance in the choice of features and anchors.
 
     Attributes
     ----------
     classes_ : array (m,)
+        The classes, in the order of `predict_proba`.
+    estimators_ : list of FALLClassifier
+        The members. They share one copy of the samples; with learned weights, a second one.
+    best_params_ : dict
+        The best single configuration of the search; {} without a search.
+    kinds_ : list of dict
+        The kinds of members: ``params``, ``max_features`` and ``n_members``, which can be 0.
+    cv_prediction_ : array (n, m), with a search
+        Probabilities of the samples of `fit` by members that were fitted without them; NaN for
+        samples that no fold tests.
+    cv_score_ : float, with a search
+        Accuracy of these predictions.
+    labels_ : array (n,)
+        The anchor of each sample in the first member.
+    feature_weights_ : array (d,), where not all features count alike
+        How much each feature decides who is near: the mean over the members.
+    n_samples_fit_, n_features_in_ : int
+    feature_names_in_ : array (d,), if X had names
 
     Examples
     --------
@@ -182,14 +224,16 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     _search_class = FALLClassifierCV
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, classes: ArrayLike | None = None
+    ) -> Self:
         """Add samples to every member; what is fitted stays. The first call fits.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`
         classes : array-like, optional
-            In the first call: all classes that will ever come.
+            In the first call: all classes that will ever occur.
 
         Returns
         -------
@@ -200,17 +244,17 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
             return self._append(X, y, sample_weight)
         return self._fit(X, y, sample_weight, classes=classes)
 
-    def predict(self, X) -> NDArray:
+    def predict(self, X: Any) -> NDArray:
         """Predict the classes of X, (q,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X) -> Array:
+    def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m): those nearest to the mean scores."""
         return nearest_probabilities(self._predict_members(X).mean(axis=0))
 
-    def explain(self, X) -> LocalExplanation:
-        """The one linear model behind each class's score, and the members' merged neighbours.
+    def explain(self, X: Any) -> LocalExplanation:
+        """The one linear model of each class's score, and the members' merged neighbours.
 
         Parameters
         ----------
@@ -222,19 +266,23 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         """
         return self._explain(X, np.s_[:])
 
-    def _check_samples(self, X, y, classes=None) -> tuple[Array, NDArray]:
+    def _check_samples(
+        self, X: Any, y: Any, classes: ArrayLike | None = None
+    ) -> tuple[Array, NDArray]:
         X, y = validated_classes(self, X, y)
         self.classes_ = np.unique(y if classes is None else classes)
         return X, y
 
-    def _numeric(self, y) -> Array:
+    def _numeric(self, y: NDArray) -> Array:
         return (np.asarray(y)[:, None] == self.classes_).astype(np.float64)
 
-    def _fit_member(self, member, X, y, weights) -> FALL:
-        # The first call of partial_fit fits, and is told of classes that a fold may lack.
+    def _fit_member(self, member: FALLClassifier, X: Any, y: Any, weights: Array | None) -> FALL:
+        # The first call of partial_fit fits, and takes all classes, some of which a fold may lack.
         return member.partial_fit(X, y, weights, classes=self.classes_)
 
-    def _judge(self, scores: Array, tested, y, weights) -> tuple[Array, float]:
+    def _judge(
+        self, scores: Array, tested: NDArray[np.bool_], y: NDArray, weights: Array | None
+    ) -> tuple[Array, float]:
         prediction = scores.copy()
         prediction[tested] = nearest_probabilities(scores[tested])
         chosen = self.classes_[prediction[tested].argmax(axis=1)]

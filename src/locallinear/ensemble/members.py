@@ -35,7 +35,9 @@ class Kind:
     max_features: float
 
 
-def splits_of(cv, X: Array, y: NDArray, groups, seed: int, *, classes: bool) -> list[Split]:
+def splits_of(
+    cv: Any, X: Array, y: NDArray, groups: Any, seed: int, *, classes: bool
+) -> list[Split]:
     """Folds: as asked for, by default shuffled, for files are often in some order."""
     if cv is None:
         if len(X) < N_FOLDS:
@@ -50,7 +52,7 @@ def splits_of(cv, X: Array, y: NDArray, groups, seed: int, *, classes: bool) -> 
     return [(rows[train], rows[test]) for train, test in splits]
 
 
-def kinds_of(search, names: Iterable[str], max_features: float) -> list[Kind]:
+def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kind]:
     """The best configuration of each neighbourhood in the best one's scaling, as kinds.
 
     Each comes with the asked part of the features and with all of them: where a few features
@@ -85,7 +87,9 @@ def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
     return 0.5 / Z.shape[1] + 0.5 * found / found.sum()
 
 
-def draw_features(chances: Array, allowed: Rows | None, max_features: float, rng) -> Rows | None:
+def draw_features(
+    chances: Array, allowed: Rows | None, max_features: float, random: np.random.RandomState
+) -> Rows | None:
     """Numbers of the features that a member's neighbourhoods use, None for all.
 
     They are drawn from those allowed, where not all are.
@@ -95,7 +99,7 @@ def draw_features(chances: Array, allowed: Rows | None, max_features: float, rng
     if n_drawn >= len(possible):
         return allowed
     share = chances[possible] / chances[possible].sum()
-    return np.sort(rng.choice(possible, n_drawn, replace=False, p=share))
+    return np.sort(random.choice(possible, n_drawn, replace=False, p=share))
 
 
 class OutOfFold:

@@ -1,1 +1,1 @@
-"""Feature spaces and the way back to units, learned weights, and who is near whom."""
+"""Feature spaces and the way back to units, learned feature weights, and neighbours."""

@@ -1,4 +1,4 @@
-"""Distinct points, in an order that depends on nothing but the points."""
+"""Distinct points, in an order that depends on the points alone."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,24 +8,24 @@ Rows = NDArray[np.intp]
 
 
 def distinct_rows(Z: Array, weights: Array | None) -> tuple[Rows, Array]:
-    """One row of each distinct point that has weight, in lexicographic order, and their weights.
+    """One row number per distinct point with weight, in lexicographic order, and the weights.
 
-    The order depends on the points alone, so that what is drawn from them depends neither on the
-    order of the samples nor on whether one is repeated or weighs more.
+    What is drawn from these rows depends neither on the order of the samples nor on whether a
+    sample is repeated or has a larger weight.
     """
-    weighed = None if weights is None else np.flatnonzero(weights > 0)
-    first = Z[:, 0].copy() if weighed is None else Z[weighed, 0]
+    weighted = None if weights is None else np.flatnonzero(weights > 0)
+    first = Z[:, 0].copy() if weighted is None else Z[weighted, 0]
     rows = np.argsort(first, kind="stable")
     first = first[rows]
-    # The first feature orders nearly all points of continuous data; only its ties need the rest.
+    # In continuous data the first feature orders nearly all points; only ties need the others.
     tied = np.concatenate([[False], first[1:] == first[:-1]])
-    del first  # of a million samples, arrays that are not needed any more are worth freeing
+    del first  # worth freeing where there are millions of samples
     tied |= np.concatenate([tied[1:], [False]])
-    if weighed is not None:
-        rows = weighed[rows]
+    if weighted is not None:
+        rows = weighted[rows]
     if tied.any():
-        among = rows[tied]
-        rows[tied] = among[np.lexsort(Z[among].T[::-1])]
+        tied_rows = rows[tied]
+        rows[tied] = tied_rows[np.lexsort(Z[tied_rows].T[::-1])]
     new = np.ones(len(rows), dtype=bool)
     candidates = np.flatnonzero(tied[1:]) + 1
     new[candidates] = (Z[rows[candidates]] != Z[rows[candidates - 1]]).any(axis=1)

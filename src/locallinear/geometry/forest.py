@@ -1,8 +1,9 @@
-"""Trees that say who is alike: samples that share leaves.
+"""Grown trees as arrays, and neighbours that share leaves in them.
 
-Trees split where the target changes, or its relation to the inputs: samples which share many leaves
-have inputs that mean the same for it, however far apart the features that do not matter. The trees
-predict nothing here: only their leaves are used, to find and weigh neighbours. `trees` grows them.
+Trees split where the target changes, or where its relation to the inputs changes. Samples that
+share many leaves are alike in what matters for the target, even if they are far apart in features
+that do not matter. The trees predict nothing here: their leaves find and weigh neighbours.
+`trees` grows them.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -16,14 +17,14 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# What the numbers of trees and of a tree's leaves are held in.
-MOST_TREES, MOST_LEAVES = 255, 2**16
-# Fewer queries than this are answered before a second thread has begun.
+# Shared leaves are counted in one byte, and leaves are numbered in two.
+MAX_TREES, MAX_TREE_LEAVES = 255, 2**16
+# Fewer queries than this are answered before a second thread has started.
 MIN_QUERIES = 32
 
 
-# The feature that a node splits (-1 for a leaf), the value up to which points go on to the next
-# node, and where the others go; of a leaf, its number within its tree.
+# A node splits `feature`, which is -1 for a leaf. Points with values up to `threshold` go on to the
+# next node, all others to the node `right`. For a leaf, `right` is its number within its tree.
 COLUMNS = {"threshold": np.float64, "feature": np.int32, "right": np.int32}
 NODE = np.dtype(list(COLUMNS.items()))
 
@@ -32,43 +33,51 @@ NODE = np.dtype(list(COLUMNS.items()))
 class Forest:
     """Grown trees.
 
-    `nodes` are all trees' one after the other, each node's left child right behind it; `roots` (T,)
-    are the trees' first. `importance` (d,) is how much the splits of each feature won, as parts of
-    one. `least` is the distance of points that share all leaves.
+    Parameters
+    ----------
+    roots : (T,) the first node of each tree
+    nodes : the nodes of all trees, one tree after the other; a left child follows its parent
+    feature_weights : (d,) how much the splits of each feature improve the trees; they sum to one
+    min_distance : the distance of two points that share all leaves
     """
 
     roots: Rows
     nodes: NDArray[np.void]
-    importance: Array
-    least: float
+    feature_weights: Array
+    min_distance: float
 
     @classmethod
-    def from_arrays(cls, roots, importance, least, **columns: NDArray) -> "Forest":
-        """What `arrays` described."""
+    def from_arrays(
+        cls, roots: Rows, feature_weights: Array, min_distance: NDArray, **columns: NDArray
+    ) -> "Forest":
+        """The forest that `arrays` described."""
         nodes = np.zeros(len(columns["feature"]), dtype=NODE)
         for name in COLUMNS:
             if columns[name].dtype != COLUMNS[name] or columns[name].shape != nodes.shape:
                 raise ValueError("its arrays do not fit each other")
             nodes[name] = columns[name]
-        return cls(roots, nodes, importance, float(least))
+        return cls(roots, nodes, feature_weights, float(min_distance))
 
     def arrays(self) -> dict[str, NDArray]:
-        """What a file holds of the forest."""
-        columns = {name: np.ascontiguousarray(self.nodes[name]) for name in COLUMNS}
-        about = {"importance": self.importance, "least": np.array(self.least)}
-        return {"roots": self.roots, **about, **columns}
+        """The arrays that define the forest, for a file."""
+        return {
+            "roots": self.roots,
+            "feature_weights": self.feature_weights,
+            "min_distance": np.array(self.min_distance),
+            **{name: np.ascontiguousarray(self.nodes[name]) for name in COLUMNS},
+        }
 
     @property
     def n_leaves(self) -> int:
-        """Of the tree that has the most."""
+        """Number of leaves of the tree with the most leaves."""
         return int(self.nodes["right"][self.nodes["feature"] < 0].max()) + 1
 
     def points(self, Z: Array) -> Array:
-        """Where inputs Z are for the neighbour search: where they are."""
+        """The points that stand for inputs Z in the neighbour search: Z itself."""
         return Z
 
-    def index(self, points: Array, searchable: Mask | None, n_jobs) -> "LeafNeighbors":
-        """What finds neighbours among points."""
+    def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> "LeafNeighbors":
+        """A structure that finds neighbours among the points."""
         return LeafNeighbors(self, points, searchable, n_jobs)
 
     def leaves(self, Z: Array) -> NDArray[np.uint16]:
@@ -78,83 +87,84 @@ class Forest:
         return leaf_numbers(np.ascontiguousarray(Z), self.roots, self.nodes)
 
     def fits(self, d: int) -> bool:
-        """Whether these can be trees on d features: compiled code walks them without a look.
+        """Whether these are valid trees on d features: compiled code does not check them.
 
-        Children come after their parents, so that every walk ends.
+        Children must come after their parents, so that every walk ends.
         """
-        places = np.arange(len(self.nodes))
+        positions = np.arange(len(self.nodes))
         feature, right = self.nodes["feature"], self.nodes["right"]
         inner = feature >= 0
         return bool(
             self.roots.dtype == np.intp
             and self.roots.ndim == 1
-            and np.isin(self.roots, places).all()
-            and 0 < len(self.roots) <= MOST_TREES
+            and np.isin(self.roots, positions).all()
+            and 0 < len(self.roots) <= MAX_TREES
             and (feature < d).all()
-            and self.importance.shape == (d,)
-            and 0 <= self.least <= 1
+            and self.feature_weights.shape == (d,)
+            and 0 <= self.min_distance <= 1
             and not inner[-1:].any()
-            and ((right > places) & (right < len(places)))[inner].all()
-            and ((right >= 0) & (right < MOST_LEAVES))[~inner].all()
+            and ((right > positions) & (right < len(positions)))[inner].all()
+            and ((right >= 0) & (right < MAX_TREE_LEAVES))[~inner].all()
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Located:
-    """The leaves (T, n) of points, and the points of each leaf (see `kernels.leaves`)."""
+class LeafMembers:
+    """The leaves (T, n) of points, and the points in each leaf (see `kernels.trees.leaves`)."""
 
     leaves: NDArray[np.uint16]
     starts: NDArray[np.int32]
     rows: NDArray[np.int32]
 
     @classmethod
-    def of(cls, leaves: NDArray[np.uint16], n_leaves: int) -> "Located":
-        """Points with these leaves (T, n), of trees with at most n_leaves."""
+    def from_leaves(cls, leaves: NDArray[np.uint16], n_leaves: int) -> "LeafMembers":
+        """The members for leaves (T, n) of trees with at most n_leaves leaves."""
         from ..kernels.trees.leaves import leaf_members  # compiled: loaded when needed
 
         return cls(leaves, *leaf_members(leaves, n_leaves))
 
 
 class LeafNeighbors:
-    """The K points that share the most leaves with a query; the interface of `Neighbors`.
+    """Finds the K points that share the most leaves with a query; has the interface of `Neighbors`.
 
-    With s of T leaves shared, the distance is T / s, so that 1 / distance is the part that is
-    shared; or one less, the odds of being told apart, so that a point that no tree tells from the
-    query takes all the weight. A point that shares nothing counts as one that shares half a leaf.
-    Ties go to the nearer point, then the lower row.
+    If two points share s of T leaves, their distance is T / s − 1 + `min_distance` of the forest.
+    With a minimum of 1, the weight 1 / distance is the shared part s / T. With a minimum of 0, it
+    is the odds of sharing a leaf, s / (T − s), so that a point that shares all leaves takes all the
+    weight. A point that shares no leaf counts as if it shared half a leaf. Of points that share
+    equally many leaves, the nearer one comes first, then the one with the lower row number.
     """
 
-    def __init__(self, forest: Forest, points: Array, searchable: Mask | None, n_jobs):
+    def __init__(self, forest: Forest, points: Array, searchable: Mask | None, n_jobs: int | None):
         self.forest = forest
         self.points, self.searchable = points, searchable
         self.n_jobs = n_jobs
-        self._located: Located | None = None
+        self._members: LeafMembers | None = None
 
     def update(self, points: Array, searchable: Mask | None) -> None:
-        """Take note of appended rows, of removed ones, or of new memory for all of them."""
-        if len(points) < len(self.points):  # rows have moved up into the places of removed ones
-            self._located = None
+        """Use these points from now on: rows were appended or removed, or moved in memory."""
+        if len(points) < len(self.points):  # rows have new numbers
+            self._members = None
         self.points, self.searchable = points, searchable
 
-    def build(self) -> "Located":
-        """Where all points are in the trees; the leaves of points that are new are found first."""
-        # Other threads may be here too: each works on what it read, whole or not.
-        located = self._located
-        known = 0 if located is None else located.leaves.shape[1]
-        if located is None or known < len(self.points):
-            leaves = self.forest.leaves(self.points[known:])
-            if located is not None:
-                leaves = np.hstack([located.leaves, leaves])
-            located = Located.of(leaves, self.forest.n_leaves)
-            self._located = located
-        return located
+    def build(self) -> LeafMembers:
+        """The members of all leaves; only points that are new go through the trees."""
+        # Several threads may run this: each works on what it has read, which is always complete.
+        members = self._members
+        n_known = 0 if members is None else members.leaves.shape[1]
+        if members is None or n_known < len(self.points):
+            leaves = self.forest.leaves(self.points[n_known:])
+            if members is not None:
+                leaves = np.hstack([members.leaves, leaves])
+            members = LeafMembers.from_leaves(leaves, self.forest.n_leaves)
+            self._members = members
+        return members
 
     def query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first."""
         from ..kernels.trees.leaves import most_shared  # compiled: loaded when needed
 
-        located, points = self.build(), np.ascontiguousarray(self.points)
-        theirs = located.leaves, located.starts, located.rows
+        members, points = self.build(), np.ascontiguousarray(self.points)
+        stored = points, members.leaves, members.starts, members.rows
         searchable = self.searchable
         if searchable is None:
             searchable = np.ones(len(points), dtype=bool)
@@ -162,16 +172,16 @@ class LeafNeighbors:
         leaves = self.forest.leaves(X)
 
         def search(part: slice) -> tuple[Rows, Rows]:
-            own = np.ascontiguousarray(leaves[:, part])
-            return most_shared(X[part], own, points, *theirs, searchable, n_neighbors)
+            part_leaves = np.ascontiguousarray(leaves[:, part])
+            return most_shared(X[part], part_leaves, *stored, searchable, n_neighbors)
 
         workers = effective_n_jobs(self.n_jobs)
         step = max(MIN_QUERIES, -(-len(X) // workers))
         parts = [slice(start, start + step) for start in range(0, max(len(X), 1), step)]
         if len(parts) == 1:
-            shared, rows = search(parts[0])
+            n_shared, rows = search(parts[0])
         else:
             with ThreadPoolExecutor(workers) as pool:
                 found = list(pool.map(search, parts))
-            shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        return len(leaves) / np.maximum(shared, 0.5) - 1 + self.forest.least, rows
+            n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return len(leaves) / np.maximum(n_shared, 0.5) - 1 + self.forest.min_distance, rows

@@ -1,19 +1,23 @@
-"""How near is measured: what "euclidean", "learned" and the trees' neighbourhoods are.
+"""The geometry of a model: its feature space, and how near is measured in it.
 
-A nearness says where inputs are for the search (`points`), makes the structure that searches them
-(`index`), and how much each feature decides (`importance`). It is fitted once, with the feature
-space that the models live in; samples that come later change neither.
+`fit_geometry` is the one place where the words "standard", "learned", "forest" and so on become
+something that computes; the estimator and the search both call it. A nearness says where inputs
+are for the neighbour search (`points`), makes the structure that searches (`index`), and holds how
+much each feature decides (`feature_weights`). It is fitted once, with the feature space of the
+models; samples that come later change neither.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks.arguments import check_features
 from .forest import Forest, LeafNeighbors
 from .metric import learn_metric
 from .neighbors import Neighbors
-from .spaces import Space, WeightedSpace, fit_space
+from .spaces import Space, WeightedSpace, fit_space, space_from_arrays
 from .trees import GROWERS
 
 Array = NDArray[np.float64]
@@ -25,25 +29,26 @@ Mask = NDArray[np.bool_]
 class Distance:
     """The Euclidean distance between some features, each multiplied with a number.
 
-    `features` (d',) and `multipliers` (d',) may be None for all and none. `importance` (d,) says
-    how much each feature counts, in standard deviations and as parts of one; None for all alike.
+    `features` (d',) and `multipliers` (d',) may be None for all and none. `feature_weights` (d,)
+    says how much each feature counts, in standard deviations and as parts of one; None where all
+    count alike.
     """
 
     features: Rows | None = None
     multipliers: Array | None = None
-    importance: Array | None = None
+    feature_weights: Array | None = None
 
     def points(self, Z: Array) -> Array:
         """Where inputs Z are for the neighbour search."""
         points = Z if self.features is None else Z[:, self.features]
         return points if self.multipliers is None else points * self.multipliers
 
-    def index(self, points: Array, searchable: Mask | None, n_jobs) -> Neighbors:
+    def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> Neighbors:
         """What finds neighbours among points."""
         return Neighbors(points, searchable, n_jobs)
 
     def fits(self, d: int) -> bool:
-        """Whether this can be a distance in d features; a file may say anything."""
+        """Whether this can be a distance in d features; a file may hold anything."""
         features = np.arange(d) if self.features is None else self.features
         if (
             features.ndim != 1
@@ -51,9 +56,9 @@ class Distance:
             or not np.isin(features, np.arange(d)).all()
         ):
             return False
-        multipliers, importance = self.multipliers, self.importance
+        multipliers, weights = self.multipliers, self.feature_weights
         return (multipliers is None or multipliers.shape == features.shape) and (
-            importance is None or importance.shape == (d,)
+            weights is None or weights.shape == (d,)
         )
 
     def arrays(self) -> dict[str, NDArray]:
@@ -65,52 +70,76 @@ Nearness = Distance | Forest
 Index = Neighbors | LeafNeighbors
 
 
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """The feature space of the models, and how near is measured in it."""
+
+    space: Space
+    nearness: Nearness
+
+    def locate(self, X: Array) -> tuple[Array, Array]:
+        """Inputs in the feature space, and where they are for the neighbour search."""
+        Z = self.space.transform(X)
+        return Z, self.nearness.points(Z)
+
+    def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> Index:
+        """What finds neighbours among located points."""
+        return self.nearness.index(points, searchable, n_jobs)
+
+    @classmethod
+    def from_arrays(cls, d: int, space: dict[str, Any], nearness: dict[str, Any]) -> "Geometry":
+        """The geometry of d features that the arrays describe."""
+        return cls(space_from_arrays(**space), nearness_from_arrays(d, **nearness))
+
+
 def fit_geometry(
-    neighborhood: str,
-    scaling: str | None,
     X: Array,
     Y: Array,
     weights: Array | None,
     *,
-    features: Rows | None,
-    rounds: int,
-    random_state,
+    scaling: str | None,
+    neighborhood: str,
+    metric_iterations: int,
+    neighborhood_features: Any,
+    random_state: Any,
     n_jobs: int | None,
-) -> tuple[Space, Array, Nearness]:
-    """The feature space for samples X (n, d) with targets Y (n, m), X in it, and who is near there.
+) -> tuple[Geometry, Array]:
+    """The geometry for samples X (n, d) with numeric targets Y (n, m), and X in its space.
 
-    `features` are those that decide who is near, None for all.
+    The keywords are those parameters of FALL that shape a geometry.
     """
     d = X.shape[1]
+    features = check_features(neighborhood_features, d)
     space = fit_space(scaling, X, weights)
     Z = space.transform(X)
     if neighborhood in GROWERS:
         used = np.arange(d) if features is None else features
-        return space, Z, GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
+        forest = GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
+        return Geometry(space, forest), Z
     if neighborhood == "euclidean":
         part = None if features is None else np.bincount(features, minlength=d) / len(features)
-        return space, Z, Distance(features, importance=part)
+        return Geometry(space, Distance(features, feature_weights=part)), Z
 
     def learn(inputs: Array) -> tuple[Array, Array]:
         """Weights in standard deviations, and what to multiply the inputs by for them."""
-        found, scale = learn_metric(inputs, Y, weights, rounds, n_jobs)
+        found, scale = learn_metric(inputs, Y, weights, metric_iterations, n_jobs)
         # Standardised features have deviations of one; of constant ones, rounding is left.
         return found, found if scaling == "standard" else found / scale
 
     found, multipliers = learn(Z)
     weighted = WeightedSpace(space, multipliers)
     if features is None:
-        return weighted, Z * multipliers, Distance(importance=found / found.sum())
+        return Geometry(weighted, Distance(feature_weights=found / found.sum())), Z * multipliers
     part, of_part = learn(Z[:, features])
-    importance = np.zeros(d)
-    importance[features] = part / part.sum()
-    nearness = Distance(features, of_part / multipliers[features], importance)
-    return weighted, Z * multipliers, nearness
+    feature_weights = np.zeros(d)
+    feature_weights[features] = part / part.sum()
+    nearness = Distance(features, of_part / multipliers[features], feature_weights)
+    return Geometry(weighted, nearness), Z * multipliers
 
 
-def nearness_from_arrays(d: int, **arrays: NDArray) -> Nearness:
-    """What `arrays` of a nearness in d features described; refused where it cannot have been."""
-    found = Forest.from_arrays(**arrays) if "roots" in arrays else Distance(**arrays)
+def nearness_from_arrays(d: int, **arrays: Any) -> Nearness:
+    """The nearness in d features that the arrays describe; refused where they cannot be one."""
+    found: Nearness = Forest.from_arrays(**arrays) if "roots" in arrays else Distance(**arrays)
     if not found.fits(d):
         raise ValueError("its arrays do not fit each other")
     return found

@@ -1,41 +1,37 @@
-"""Feature spaces: where distances are measured and models live, and the way back to the units.
+"""Feature spaces: where distances are measured and models are fitted, and the way back to units.
 
-A space maps X (n, d) to Z (n, d). Models (.., d + 1, m; intercept last) fitted in Z are turned
-into models on what users see of it (`regressors`): X where the map is affine, and the ranks in
-quantile space, where no models on X exist. `contributions` are per original feature in every space.
+A space maps X (n, d) to Z (n, d). Models on Z have shape (.., d + 1, m), with the intercept last.
+Users see them as models on the `regressors` of the space: X itself where the map is affine, and the
+ranks in quantile space, because no linear models on X are equal to those. Contributions are per
+original feature in every space.
 """
 
-from functools import cached_property
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .quantile import QuantileSpace, quantile_space
+
 Array = NDArray[np.float64]
 
-# A uniform variable on [-√3, √3] has variance 1, as a standardised one has: the same penalties
-# mean the same in both spaces.
-HALF_WIDTH = np.sqrt(3.0)
-# A deviation that is this part of the values, or less, is their rounding.
+# A deviation of at most this part of the values is rounding.
 ROUNDING = 10 * np.finfo(float).eps
-# Outside the seen values the ranks go on as they do over this outermost share of them.
-TAIL = 0.25
-
+# Rows per block of a sum, to save memory.
 BLOCK = 8192
 
 
 def fit_space(scaling: str | None, X: Array, weights: Array | None) -> "Space":
-    """The feature space that the word names, learned from the rows of X that have weight."""
+    """The feature space of `scaling`, fitted on the rows of X with positive weight."""
     if scaling is None:
         return AffineSpace(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-    if weights is not None:
-        X, weights = X[weights > 0], weights[weights > 0]
     if scaling == "standard":
         return standard_space(X, weights)
-    return quantile_space(X, weights)
+    return quantile_space(*_rows_with_weight(X, weights))
 
 
 def space_from_arrays(**arrays: NDArray) -> "Space":
-    """The space whose `arrays` these are."""
+    """The space that `arrays` of a space described."""
     if "multipliers" in arrays:
         multipliers = arrays.pop("multipliers")
         return WeightedSpace(space_from_arrays(**arrays), multipliers)
@@ -46,28 +42,61 @@ def same_space(one: "Space", other: "Space") -> bool:
     """Whether two spaces are equal to the last digit."""
     if one is other:
         return True
-    here, there = one.arrays(), other.arrays()
-    return here.keys() == there.keys() and all(np.array_equal(here[k], there[k]) for k in here)
+    a, b = one.arrays(), other.arrays()
+    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
 
 
 def standard_space(X: Array, weights: Array | None) -> "AffineSpace":
-    """Mean 0 and variance 1 a feature, as scikit-learn's StandardScaler."""
-    weights = np.ones(len(X)) if weights is None else weights
-    # Relative to the first row, so that a large common offset costs no precision.
-    mean = X[0] + _weighted_mean(lambda x: x - X[0], X, weights)
-    scale = np.sqrt(_weighted_mean(lambda x: (x - mean) ** 2, X, weights))
-    return AffineSpace(mean, np.where(scale <= ROUNDING * np.abs(mean), 1.0, scale))
+    """The space where each feature has mean 0 and variance 1, as in scikit-learn's StandardScaler.
+
+    Rows without weight do not count.
+    """
+    origin, mean, scale = _moments(X, weights)
+    return AffineSpace(origin + mean, scale)
 
 
-def _weighted_mean(term, X: Array, weights: Array) -> Array:
-    """Weighted mean of term(x) over the rows, a block at a time to spare memory."""
+def standardised(X: Array, weights: Array | None) -> tuple[Array, Array]:
+    """X with mean 0 and variance 1 per column, and the standard deviations (1 for a constant).
+
+    Rows without weight do not count. Subtracting in two steps keeps all digits below a large common
+    offset. So the values depend on the order of the rows in their last digits only.
+    """
+    origin, mean, scale = _moments(X, weights)
+    Z = X - origin
+    Z -= mean
+    Z /= scale
+    return Z, scale
+
+
+def _moments(X: Array, weights: Array | None) -> tuple[Array, Array, Array]:
+    """A row of X, the columns' means minus this row, and their standard deviations, all (d,).
+
+    Means are relative to a row so that a large common offset costs no precision. The deviation of
+    a constant column is 1.
+    """
+    X, weights = _rows_with_weight(X, weights)
+    origin = X[0]
+    mean = _weighted_mean(lambda x: x - origin, X, weights)
+    scale = np.sqrt(_weighted_mean(lambda x: (x - origin - mean) ** 2, X, weights))
+    return origin, mean, np.where(scale <= ROUNDING * np.abs(origin + mean), 1.0, scale)
+
+
+def _rows_with_weight(X: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The rows with positive weight and their weights, which are ones where none are given."""
+    if weights is None:
+        return X, np.ones(len(X))
+    return X[weights > 0], weights[weights > 0]
+
+
+def _weighted_mean(term: Callable[[Array], Array], X: Array, weights: Array) -> Array:
+    """Weighted mean of term(x) over the rows, computed in blocks to save memory."""
     blocks = range(0, len(X), BLOCK)
     sums = [weights[i : i + BLOCK] @ term(X[i : i + BLOCK]) for i in blocks]
     return np.sum(sums, axis=0) / weights.sum()
 
 
 class AffineSpace:
-    """z = (x − shift) / scale, feature by feature."""
+    """z = (x − shift) / scale, for each feature."""
 
     has_units = True
 
@@ -76,7 +105,7 @@ class AffineSpace:
         self.scale = scale
 
     def transform(self, X: Array) -> Array:
-        """X in this space; X itself where the space is that of the units."""
+        """X in this space; X itself, not a copy, where the map is the identity."""
         if self.is_identity:
             return X
         Z = X - self.shift
@@ -89,7 +118,7 @@ class AffineSpace:
 
     @property
     def is_identity(self) -> bool:
-        """Whether the space is that of the user's units."""
+        """Whether the map changes nothing."""
         return not self.shift.any() and bool((self.scale == 1).all())
 
     def models_to_units(self, models: Array) -> Array:
@@ -105,100 +134,23 @@ class AffineSpace:
         return np.concatenate([coef * self.scale[:, None], intercept], axis=-2)
 
     def regressors(self, X: Array) -> Array:
-        """What the coefficients that a user sees multiply."""
+        """The values that the coefficients of users' models multiply."""
         return X
 
     def from_regressors(self, regressors: Array) -> Array:
-        """The inputs that have these regressors."""
+        """The inputs X that have these regressors."""
         return regressors
 
     def arrays(self) -> dict[str, NDArray]:
-        """What defines the space, for a file."""
+        """The arrays that define the space, for a file."""
         return {"shift": self.shift, "scale": self.scale}
 
 
-def quantile_space(X: Array, weights: Array | None) -> "QuantileSpace":
-    """Each feature's empirical distribution made uniform."""
-    weights = np.ones(len(X)) if weights is None else weights
-    knots, heights = [], []
-    for column in X.T:
-        values, inverse = np.unique(column, return_inverse=True)
-        mass = np.bincount(inverse, weights=weights)
-        # The middle of the step that a value makes in the distribution function.
-        rank = (np.cumsum(mass) - mass / 2) / weights.sum()
-        knots.append(values)
-        heights.append(HALF_WIDTH * (2 * rank - 1))
-    sizes = np.array([len(values) for values in knots])
-    return QuantileSpace(np.concatenate(knots), np.concatenate(heights), sizes)
-
-
-class QuantileSpace:
-    """Feature by feature a piecewise linear map from the seen values to their uniform ranks.
-
-    Outside the seen range it goes on with the slope of the outermost ranks, so that a model that is
-    linear in Z extrapolates linearly in X, and in a long tail as slowly as the tail goes. Where
-    many samples share the last value, that slope says nothing: it is never above the average one.
-    A feature with one seen value is constant everywhere.
-    """
-
-    has_units = False
-
-    def __init__(self, knots: Array, heights: Array, sizes: NDArray[np.intp]):
-        self.knots = knots
-        self.heights = heights
-        self.sizes = sizes
-
-    def transform(self, X: Array) -> Array:
-        """X in this space."""
-        Z = np.empty_like(X)
-        for j, (values, ranks) in enumerate(self._features()):
-            Z[:, j] = _interpolate(X[:, j], values, ranks, self._slopes[j])
-        return Z
-
-    def inverse(self, Z: Array) -> Array:
-        """Points of this space in the user's units."""
-        X = np.empty_like(Z)
-        for j, (values, ranks) in enumerate(self._features()):
-            slopes = self._slopes[j]
-            back = np.divide(1.0, slopes, out=np.zeros(2), where=slopes > 0)
-            X[:, j] = _interpolate(Z[:, j], ranks, values, back)
-        return X
-
-    def models_to_units(self, models: Array) -> Array:
-        """Models on Z, which have no equal in units."""
-        return models
-
-    def models_from_units(self, models: Array) -> Array:
-        """Models on Z, as `models_to_units` gives them."""
-        return models
-
-    def regressors(self, X: Array) -> Array:
-        """What the coefficients that a user sees multiply."""
-        return self.transform(X)
-
-    def from_regressors(self, regressors: Array) -> Array:
-        """The inputs that have these regressors."""
-        return self.inverse(regressors)
-
-    def arrays(self) -> dict[str, NDArray]:
-        """What defines the space, for a file."""
-        return {"knots": self.knots, "heights": self.heights, "sizes": self.sizes}
-
-    @cached_property
-    def _slopes(self) -> Array:
-        """Of each feature's map below and above the seen values, (d, 2)."""
-        return np.array([_outer_slopes(values, ranks) for values, ranks in self._features()])
-
-    def _features(self):
-        edges = np.cumsum(self.sizes)[:-1]
-        return zip(np.split(self.knots, edges), np.split(self.heights, edges), strict=True)
-
-
 class WeightedSpace:
-    """Another space with each feature multiplied by a positive number.
+    """Another space, the base, with each feature multiplied by a positive number.
 
-    A penalty then weighs the heavier on a feature, the smaller its number is. Users see models and
-    regressors of the other space.
+    The smaller the number, the more a penalty reduces the coefficient of the feature. Users see the
+    models and regressors of the base.
     """
 
     def __init__(self, base: "Space", multipliers: Array):
@@ -215,44 +167,29 @@ class WeightedSpace:
         return self.base.inverse(Z / self.multipliers)
 
     def models_to_units(self, models: Array) -> Array:
-        """Models on Z as the other space gives them to users."""
-        return self.base.models_to_units(models * self._with_intercept)
+        """Models on Z as models that users of the base see."""
+        return self.base.models_to_units(models * self._row_multipliers)
 
     def models_from_units(self, models: Array) -> Array:
-        """The way back."""
-        return self.base.models_from_units(models) / self._with_intercept
+        """Models that users of the base see as models on Z."""
+        return self.base.models_from_units(models) / self._row_multipliers
 
     def regressors(self, X: Array) -> Array:
-        """What the coefficients that a user sees multiply."""
+        """The values that the coefficients of users' models multiply."""
         return self.base.regressors(X)
 
     def from_regressors(self, regressors: Array) -> Array:
-        """The inputs that have these regressors."""
+        """The inputs X that have these regressors."""
         return self.base.from_regressors(regressors)
 
     def arrays(self) -> dict[str, NDArray]:
-        """What defines the space, for a file."""
+        """The arrays that define the space, for a file."""
         return {**self.base.arrays(), "multipliers": self.multipliers}
 
     @property
-    def _with_intercept(self) -> Array:
+    def _row_multipliers(self) -> Array:
+        """Multipliers of a model's rows, (d + 1, 1): 1 for the intercept."""
         return np.append(self.multipliers, 1.0)[:, None]
 
 
 Space = AffineSpace | QuantileSpace | WeightedSpace
-
-
-def _outer_slopes(values: Array, ranks: Array) -> Array:
-    """Slopes with which ranks go on below and above the values; 0 where there is one value."""
-    width, height = values[-1] - values[0], ranks[-1] - ranks[0]
-    if not width > 0:
-        return np.zeros(2)
-    inner = np.interp([ranks[0] + TAIL * height, ranks[-1] - TAIL * height], ranks, values)
-    tails = np.array([inner[0] - values[0], values[-1] - inner[1]])
-    return height / np.maximum(tails / TAIL, width)
-
-
-def _interpolate(x: Array, knots: Array, heights: Array, slopes: Array) -> Array:
-    """Piecewise linear through the knots, continued below and above with the slopes."""
-    below, above = np.minimum(x - knots[0], 0.0), np.maximum(x - knots[-1], 0.0)
-    return np.interp(x, knots, heights) + slopes[0] * below + slopes[1] * above

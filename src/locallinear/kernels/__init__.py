@@ -21,19 +21,45 @@ W_i             made on demand       (n, d + 1, m): the sample's own model
 ==============================================  ================================================
 what the paper computes                         where
 ==============================================  ================================================
-A_l (Algorithm 3)                               `anchors.fit_models`; ridge by `ridge_path`,
-                                                elastic net by `elastic_net.solve_path`
-l_i = argmin_l ||y_i − A_lᵀ x̃_i|| (Theorem 3)   `local_models.anchor_residuals`,
-                                                `squared_errors`, `own_residuals`
-W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local_models.sample_models`
-α_{h_j}                                         `combine.distance_weights`, `cut_at`,
+A_l (Algorithm 3)                               `local.anchors.fit_models`; ridge by
+                                                `ridge_path`, elastic net by
+                                                `local.elastic_net.solve_path`
+l_i = argmin_l ||y_i − A_lᵀ x̃_i|| (Theorem 3)   `local.models.anchor_residuals`,
+                                                `squared_errors`, `best_anchors`,
+                                                `own_residuals`
+the same by the errors of near samples          `local.models.summed_errors`
+W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local.models.sample_models`
+α_{h_j}                                         `local.combine.distance_weights`, `cut_at`,
                                                 `normalised`
-y_pred = Σ_j α_{h_j} W_{h_j}ᵀ x̃ (Algorithm 2)   `combine.predict`
-W_pred = R_pred + C_pred                        `combine.averaged_models`
-probabilities from one-hot targets              `combine.nearest_probabilities`
-beyond the paper: all this for many             `grid`, whose innermost loops are `lanes`:
-parameters at once                              p penalties, L values of λ, C choices of anchors
-shares of leaves in common                      `leaves`
-trees with a linear model in each node          `piecewise`
+y_pred = Σ_j α_{h_j} W_{h_j}ᵀ x̃ (Algorithm 2)   `local.combine.predict`
+W_pred = R_pred + C_pred                        `local.combine.averaged_models`
+probabilities from one-hot targets              `local.combine.nearest_probabilities`
+beyond the paper:
+choices of anchors as their number grows        `local.models.choose_again`
+predictions and errors for many parameters      `grid.predictions`: v numbers of neighbours,
+at once                                         L values of λ, C choices of anchors
+shares of leaves in common                      `trees.leaves`
+trees with a linear model in each node          `trees.piecewise`
+==============================================  ================================================
+
+Network kernels, for the network lasso and the localized lasso. Beside the axes above there are
+G nodes (samples that share a model), E edges, and p columns of X: the features and the constant.
+
+==============================================  ================================================
+what is computed                                where in `network`
+==============================================  ================================================
+W_g, the model of each node                     `solver.solve`
+the problem and its objective                   `problem.make_problem`, `objective`
+the Newton step on the smoothed norms           `newton.newton_step`
+its linear system                               `system.solve_system`, preconditioned by
+                                                `multigrid.v_cycle` on the joined nodes of
+                                                `aggregates.coarsen`
+inverses of the nodes' own blocks               `blocks.pseudo_inverses`, `invert_sparse`,
+                                                `invert_dense`
+the lower bound on the optimum                  `dual.lower_bound`
+joining nodes whose models are equal            `contract.contract`
+sums over edges and samples                     `edges`
+shares of the neighbours' models in a           `geometric_median.geometric_median_weights`
+prediction: their weighted geometric median
 ==============================================  ================================================
 """

@@ -1,32 +1,78 @@
-"""Anchors: which points they are, and the models of their neighbourhoods."""
+"""Anchors: where they are, and the samples that their models are fitted on.
+
+The estimator and the search both place anchors and gather neighbourhoods by these functions.
+"""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
+from ..checks.arguments import check_anchor_models, check_anchor_points
 from ..geometry.distinct import distinct_rows
 from ..geometry.neighbors import Neighbors
-from ..kernels.local.anchors import fit_models
+from ..geometry.spaces import Space
 from ..kernels.local.combine import cut_at
-from ..runtime.chunks import row_chunks
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-def select_points(
-    selection: str, n_anchors: int, Z: Array, weights: Array | None, random_state
-) -> tuple[Array, Rows | None]:
-    """Anchor points (k, d), and the rows that they are where they are samples."""
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Anchors before their models are fitted, or with models known beforehand.
+
+    Attributes
+    ----------
+    points : array (k, d)
+        Where they are in the feature space; NaN where their models were given.
+    rows : array (k,) or None
+        Which samples they are, where they are samples.
+    models : array (k, d + 1, m) or None
+        Their models in the feature space, where these were given.
+    """
+
+    points: Array
+    rows: Rows | None = None
+    models: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def place_anchors(
+    selection: Any,
+    models: Any,
+    n_anchors: int,
+    space: Space,
+    Z: Array,
+    n_targets: int,
+    weights: Array | None,
+    random_state: Any,
+) -> Anchors:
+    """The anchors that `anchor_selection`, `anchor_models` and `n_anchors` ask for.
+
+    Z (n, d) are the samples in the feature space.
+    """
+    d = Z.shape[1]
+    if models is not None:
+        given = space.models_from_units(check_anchor_models(models, d, n_targets))
+        return Anchors(np.full((len(given), d), np.nan), models=given)
+    if not isinstance(selection, str):
+        return Anchors(space.transform(check_anchor_points(selection, d)))
+    random = check_random_state(random_state)
     rows, mass = distinct_rows(Z, weights)
     k = min(n_anchors, len(rows))
     if selection == "random":
         # Drawn for all points whatever k is, so that fewer anchors are the first of more.
-        chosen = rows[random_state.permutation(len(rows))[:k]]
-        return Z[chosen], chosen
+        chosen = rows[random.permutation(len(rows))[:k]]
+        return Anchors(Z[chosen], rows=chosen)
     from sklearn.cluster import KMeans  # takes long to import
 
-    means = KMeans(k, init="k-means++", n_init=1, random_state=random_state)
-    return means.fit(Z[rows], sample_weight=mass).cluster_centers_, None
+    means = KMeans(k, init="k-means++", n_init=1, random_state=random)
+    return Anchors(means.fit(Z[rows], sample_weight=mass).cluster_centers_)
 
 
 def rows_of_points(points: Array, neighbors: Neighbors) -> Rows:
@@ -42,25 +88,24 @@ def rows_of_points(points: Array, neighbors: Neighbors) -> Rows:
     return rows[:, 0]
 
 
-def fit_anchor_models(
+def neighborhoods(
     Z: Array,
     Y: Array,
     weights: Array | None,
-    rows: Rows,
-    padding: NDArray[np.bool_] | None,
+    near: Rows,
     total: float,
-    penalty: tuple[float, float],
-    fit_intercept: bool,
-) -> Array:
-    """Models (k, d + 1, m) of the neighbourhoods given by their rows (k, K).
+    padding: NDArray[np.bool_] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Inputs (k, K, d), targets (k, K, m) and weights (k, K) of the samples around k anchors.
 
-    `total` bounds the sum of a neighbourhood's sample weights; `padding` marks rows that are none.
+    Parameters
+    ----------
+    Z, Y, weights : all samples in the feature space, their targets, and weights or None
+    near : (k, K) rows of the samples around each anchor, nearest first
+    total : where the sum of a neighbourhood's sample weights ends
+    padding : (k, K) marks rows that do not count, where neighbourhoods have unequal sizes
     """
-    v = np.ones(rows.shape) if weights is None else cut_at(weights[rows], total)
+    shares = np.ones(near.shape) if weights is None else cut_at(weights[near], total)
     if padding is not None:
-        v[padding] = 0.0
-    models = np.empty((len(rows), Z.shape[1] + 1, Y.shape[1]))
-    for chunk in row_chunks(len(rows), rows.shape[1] * (Z.shape[1] + Y.shape[1]) * 8 * 4):
-        near = rows[chunk]
-        models[chunk] = fit_models(Z[near], Y[near], v[chunk], *penalty, fit_intercept)
-    return models
+        shares[padding] = 0.0
+    return Z[near], Y[near], shares

@@ -1,7 +1,9 @@
-"""FALLRegressor and FALLClassifier: the public faces of FALL, and the meaning of its targets."""
+"""FALLRegressor and FALLClassifier: FALL with targets of their own meaning."""
+
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,60 +20,61 @@ Array = NDArray[np.float64]
 class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     """Fast anchor-regularised local linear regression.
 
-    Every training sample has its own linear model, pulled towards the best of a few anchor
-    models, which are fitted on neighbourhoods of the data. A prediction is the output of the
-    weighted average of the nearest samples' models: one exact linear model, which `explain`
+    Each training sample has its own linear model, which is pulled towards the best of several
+    anchor models; these are fitted on neighbourhoods of the data. A prediction is the output of
+    the weighted average of the nearest samples' models: one exact linear model, which `explain`
     returns in the units of X.
 
     Parameters
     ----------
     n_anchors : int, default=100
-        Number of anchor models; no more than there are distinct samples are used.
+        Number of anchor models. There are never more than distinct samples.
     anchor_selection : {"random", "kmeans"} or array-like (k, d), default="random"
-        Where the anchors are: at samples drawn at random, at the centres of k-means clusters, or
-        at the given points, in the units of X and in the data or not. Random anchors depend on
-        the samples' values, not on their order, and those for a smaller `n_anchors` are the first
-        of those for a larger.
+        Where the anchors are: at samples drawn at random, at the centres of k-means, or at the
+        given points, in the units of X. Random anchors depend on the values of the samples and
+        not on their order, and the anchors for a smaller `n_anchors` are the first of those for
+        a larger one.
     anchor_models : array-like (k, d + 1, m), default=None
-        Anchor models known beforehand, in the units of X (with scaling "quantile", of the scaled
-        features) with the intercept last; then none are fitted.
+        Anchor models that are known beforehand, in the units of X (with scaling "quantile", of
+        the scaled features), with the intercept last. Then none are fitted.
     n_anchor_neighbors : int, default=20
-        Samples in an anchor's neighbourhood; all of them if there are fewer.
+        Number of samples in the neighbourhood of an anchor; all samples if there are fewer.
     anchor_alpha : float, default=1.0
         Penalty of the anchor models, in the scaling of scikit-learn's ElasticNet.
     anchor_l1_ratio : float, default=0.0
         Share of the absolute values in that penalty: 0 is ridge, 1 is lasso.
     alpha : float, default=1.0
-        Pull of every local model towards its anchor.
+        Pull of each local model towards its anchor.
     n_neighbors : int, default=5
-        Samples whose models make a prediction.
+        Number of samples whose models make a prediction.
     weights : {"distance", "uniform"} or callable, default="distance"
-        Weights of these models: 1/distance (an exact match takes all the weight, several share
-        it; with neighborhood "forest" the part of the leaves that are shared), equal, or a
-        function of the distances (q, K). Where a function gives only zeros, the models count
-        equally.
+        Weights of these models: 1/distance, equal weights, or a function of the distances (q, K).
+        With 1/distance a sample at distance zero takes all the weight, and several share it. With
+        neighborhood "forest", the weight is the share of leaves in common. Where a function gives
+        only zeros, all weights are equal.
     fit_intercept : bool, default=True
         Whether the models have a constant term.
     scaling : {"standard", "quantile"} or None, default="standard"
-        Feature space of distances and models: mean 0 and variance 1 a feature, each feature's
-        distribution made uniform (and continued linearly outside the data), or the raw features,
-        which is the paper's algorithm.
+        Feature space of distances and models. "standard": mean 0 and variance 1 per feature.
+        "quantile": the distribution of each feature made uniform, and continued linearly outside
+        the data. None: the raw features, which is the paper's algorithm.
     neighborhood : {"euclidean", "learned", "forest", "boosted", "piecewise"}, default="euclidean"
-        How near is measured in that space: with all features alike, with each weighted by how
-        much the target moves with it (in the models' penalties as well), or by how many leaves two
-        samples share in trees grown on the target: in a forest of extremely randomised ones, in
-        small boosted ones, or in ones that split where a linear model no longer holds. Trees look
-        at all samples for a query, which suits up to some hundred thousand.
+        How near is measured in that space. "euclidean": all features count alike. "learned": each
+        feature is weighted by how much the target moves with it, in the models' penalties too.
+        The others count the leaves that two samples share in trees grown on the target:
+        extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
+        split where one linear model no longer holds ("piecewise"). Trees compare a query with all
+        samples, which suits up to some hundred thousand.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
         Numbers of the features that decide who is near; None for all. The models use all.
     assignment_neighbors : int, default=1
-        Nearest samples whose error decides a sample's anchor. 1 is the sample's own error, as in
-        the paper; more gives smoother clusters.
+        Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
+        own error, as in the paper; more give smoother regimes.
     n_jobs : int, default=None
-        Threads of the neighbour search, as in KNeighborsRegressor: None is one where a tree is
-        searched, and all processors where all samples are compared.
+        Threads of the neighbour search, as in KNeighborsRegressor: None is one thread where a
+        tree is searched, and all processors where all samples are compared.
     random_state : int, RandomState or None, default=None
         Chance in the choice of anchors and in the growth of trees.
 
@@ -80,30 +83,29 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     anchor_points_ : array (k, d)
         The anchors, in the units of X; NaN where the models were given.
     anchor_models_ : array (k, d + 1, m)
-        Their models, as `local_models` gives the samples' own.
+        Their models, in the same units as `local_models`.
     labels_ : array (n,)
-        Each sample's anchor.
+        The anchor of each sample. Samples with the same anchor form a regime.
     feature_weights_ : array (d,), where not all features count alike
-        How much each feature decides who is near; they sum to one. With neighborhood "learned"
-        what it counts for in distances, in standard deviations; with trees the part of the
-        target's variation that its splits took away (with "piecewise", of what linear models
-        left over of it).
+        How much each feature decides who is near; the weights sum to one. With neighborhood
+        "learned" they are for features in standard deviations. With trees they are the share of
+        the target's variation that the splits of each feature explain (with "piecewise", of what
+        linear models leave).
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 
     Notes
     -----
     Sample weights count samples: a weight of 2 means the same as the sample twice, 0 the same as
-    never. So a neighbourhood of K ends where its samples' weights add up to K; where weights are
-    at most 1, it is the K nearest.
+    leaving it out. A neighbourhood of K ends where the weights of its samples add up to K; where
+    weights are at most 1, it is the K nearest samples.
 
-    `alpha`, `n_neighbors`, `weights` and `n_jobs` are read when a prediction is made, so that they
-    can be set on a fitted model, and `assignment_neighbors` when samples are assigned. All other
-    parameters wait for the next fit.
+    `alpha`, `n_neighbors`, `weights` and `n_jobs` are read when a prediction is made, so they can
+    be set on a fitted model. `assignment_neighbors` is read when samples are assigned. All other
+    parameters take effect at the next fit.
 
-    The order of the samples matters only where some are equally far, as copies of one are, or
-    ranks with scaling "quantile", and not all of them can be neighbours of a query, an anchor or
-    a sample: then the first are.
+    The order of the samples matters only where some are equally far, as copies of one sample are,
+    and not all of them can be neighbours. Then the first ones are taken.
 
     Examples
     --------
@@ -118,7 +120,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     """
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, graph=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, graph: Any = None) -> Self:
         """Fit the anchors, and each sample's model.
 
         Parameters
@@ -126,22 +128,22 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         X : array-like (n, d)
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
-            How often each sample counts, in the anchors' fits and in the averages.
+            How often each sample counts, in the fits of the anchors and in the averages.
         graph : sparse matrix (n, n), optional
-            Row i holds the neighbours of sample i: they make the neighbourhood of an anchor, in
-            place of the nearest samples. Only which entries are there matters.
+            Row i holds the neighbours of sample i, which make the neighbourhood of an anchor in
+            place of the nearest samples. Only the positions of the entries matter.
 
         Returns
         -------
         self
         """
-        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
+        self.__dict__.pop("_samples", None)  # a fit that fails must not leave parts of two models
         X, Y = self._check_samples(X, y, reset=True)
         self._fit(X, Y, sample_weight, graph)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add samples; the anchors and everything already fitted stay. The first call fits.
 
         Parameters
@@ -158,13 +160,13 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         self._append(X, Y, sample_weight)
         return self
 
-    def predict(self, X) -> Array:
+    def predict(self, X: Any) -> Array:
         """Predict the targets of X, (q,) or (q, m) as y was."""
-        prediction = self._predict(X)
+        prediction = self.predict_numeric(X)
         return prediction[:, 0] if self._one_target else prediction
 
-    def explain(self, X) -> LocalExplanation:
-        """The exact linear model behind each prediction, and where it came from.
+    def explain(self, X: Any) -> LocalExplanation:
+        """The exact linear model of each prediction, and the samples that it comes from.
 
         Parameters
         ----------
@@ -177,12 +179,12 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         check_is_fitted(self)
         return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
 
-    def assign(self, X, y) -> NDArray[np.intp]:
-        """The anchor that predicts labelled samples best, (q,), as `labels_` for new ones."""
+    def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
+        """The anchor that predicts each labelled sample best, (q,): `labels_` for new ones."""
         check_is_fitted(self)
         return self._assign_labelled(*self._check_samples(X, y, reset=False))
 
-    def _check_samples(self, X, y, *, reset: bool) -> tuple[Array, Array]:
+    def _check_samples(self, X: Any, y: Any, *, reset: bool) -> tuple[Array, Array]:
         X, targets = validated_targets(self, X, y, reset=reset)
         Y = np.asarray(targets, dtype=np.float64).reshape(len(X), -1)
         if reset:
@@ -200,13 +202,79 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
 class FALLClassifier(ClassifierMixin, FALL):
     """Fast anchor-regularised local linear classification.
 
-    FALL on one target a class, 1 for the samples of the class and 0 for the others; the
-    probabilities are those nearest to the linear scores. Parameters and attributes are those of
-    `FALLRegressor`.
+    FALL on one target per class, 1 for the samples of the class and 0 for the others. The
+    probabilities are those nearest to the linear scores.
+
+    Parameters
+    ----------
+    n_anchors : int, default=100
+        Number of anchor models. There are never more than distinct samples.
+    anchor_selection : {"random", "kmeans"} or array-like (k, d), default="random"
+        Where the anchors are: at samples drawn at random, at the centres of k-means, or at the
+        given points, in the units of X. Random anchors depend on the values of the samples and
+        not on their order, and the anchors for a smaller `n_anchors` are the first of those for
+        a larger one.
+    anchor_models : array-like (k, d + 1, m), default=None
+        Anchor models that are known beforehand, in the units of X (with scaling "quantile", of
+        the scaled features), with the intercept last. Then none are fitted.
+    n_anchor_neighbors : int, default=20
+        Number of samples in the neighbourhood of an anchor; all samples if there are fewer.
+    anchor_alpha : float, default=1.0
+        Penalty of the anchor models, in the scaling of scikit-learn's ElasticNet.
+    anchor_l1_ratio : float, default=0.0
+        Share of the absolute values in that penalty: 0 is ridge, 1 is lasso.
+    alpha : float, default=1.0
+        Pull of each local model towards its anchor.
+    n_neighbors : int, default=5
+        Number of samples whose models make a prediction.
+    weights : {"distance", "uniform"} or callable, default="distance"
+        Weights of these models: 1/distance, equal weights, or a function of the distances (q, K).
+        With 1/distance a sample at distance zero takes all the weight, and several share it. With
+        neighborhood "forest", the weight is the share of leaves in common. Where a function gives
+        only zeros, all weights are equal.
+    fit_intercept : bool, default=True
+        Whether the models have a constant term.
+    scaling : {"standard", "quantile"} or None, default="standard"
+        Feature space of distances and models. "standard": mean 0 and variance 1 per feature.
+        "quantile": the distribution of each feature made uniform, and continued linearly outside
+        the data. None: the raw features, which is the paper's algorithm.
+    neighborhood : {"euclidean", "learned", "forest", "boosted", "piecewise"}, default="euclidean"
+        How near is measured in that space. "euclidean": all features count alike. "learned": each
+        feature is weighted by how much the target moves with it, in the models' penalties too.
+        The others count the leaves that two samples share in trees grown on the target:
+        extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
+        split where one linear model no longer holds ("piecewise"). Trees compare a query with all
+        samples, which suits up to some hundred thousand.
+    metric_iterations : int, default=4
+        Rounds of learning with neighborhood "learned".
+    neighborhood_features : array-like of int, default=None
+        Numbers of the features that decide who is near; None for all. The models use all.
+    assignment_neighbors : int, default=1
+        Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
+        own error, as in the paper; more give smoother regimes.
+    n_jobs : int, default=None
+        Threads of the neighbour search, as in KNeighborsClassifier: None is one thread where a
+        tree is searched, and all processors where all samples are compared.
+    random_state : int, RandomState or None, default=None
+        Chance in the choice of anchors and in the growth of trees.
 
     Attributes
     ----------
     classes_ : array (m,)
+        The classes, in the order of the targets and of `predict_proba`.
+    anchor_points_ : array (k, d)
+        The anchors, in the units of X; NaN where the models were given.
+    anchor_models_ : array (k, d + 1, m)
+        Their models, in the same units as `local_models`.
+    labels_ : array (n,)
+        The anchor of each sample. Samples with the same anchor form a regime.
+    feature_weights_ : array (d,), where not all features count alike
+        How much each feature decides who is near; the weights sum to one. With neighborhood
+        "learned" they are for features in standard deviations. With trees they are the share of
+        the target's variation that the splits of each feature explain (with "piecewise", of what
+        linear models leave).
+    n_samples_fit_, n_features_in_ : int
+    feature_names_in_ : array (d,), if X had names
 
     Examples
     --------
@@ -218,7 +286,7 @@ class FALLClassifier(ClassifierMixin, FALL):
     """
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, graph=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, graph: Any = None) -> Self:
         """Fit the anchors, and each sample's model.
 
         Parameters
@@ -231,21 +299,23 @@ class FALLClassifier(ClassifierMixin, FALL):
         -------
         self
         """
-        self.__dict__.pop("_samples", None)  # or a fit that fails would leave parts of two models
+        self.__dict__.pop("_samples", None)  # a fit that fails must not leave parts of two models
         X, y = validated_classes(self, X, y)
         self._set_classes(np.unique(y))
         self._fit(X, self._one_hot(y), sample_weight, graph)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, classes: ArrayLike | None = None
+    ) -> Self:
         """Add samples; the anchors and everything already fitted stay. The first call fits.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`
         classes : array-like, optional
-            In the first call: all classes that will ever come.
+            In the first call: all classes that will ever occur.
 
         Returns
         -------
@@ -261,17 +331,17 @@ class FALLClassifier(ClassifierMixin, FALL):
             self._fit(X, self._one_hot(y), sample_weight, None)
         return self
 
-    def predict(self, X) -> NDArray:
+    def predict(self, X: Any) -> NDArray:
         """Predict the classes of X, (q,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X) -> Array:
+    def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m)."""
-        return nearest_probabilities(self._predict(X))
+        return nearest_probabilities(self.predict_numeric(X))
 
-    def explain(self, X) -> LocalExplanation:
-        """The exact linear model behind each class's score, and where it came from.
+    def explain(self, X: Any) -> LocalExplanation:
+        """The exact linear model of each class's score, and the samples that it comes from.
 
         Parameters
         ----------
@@ -283,8 +353,8 @@ class FALLClassifier(ClassifierMixin, FALL):
         """
         return self._explain(X, np.s_[:])
 
-    def assign(self, X, y) -> NDArray[np.intp]:
-        """The anchor that predicts labelled samples best, (q,), as `labels_` for new ones."""
+    def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
+        """The anchor that predicts each labelled sample best, (q,): `labels_` for new ones."""
         check_is_fitted(self)
         X, y = validated_classes(self, X, y, reset=False)
         return self._assign_labelled(X, self._one_hot(y))
@@ -304,7 +374,7 @@ class FALLClassifier(ClassifierMixin, FALL):
         return (y[:, None] == self.classes_).astype(np.float64)
 
 
-def _target_names(y, m: int) -> list[str]:
+def _target_names(y: Any, m: int) -> list[str]:
     """The names of a series or frame; otherwise y, or y0, y1 and so on."""
     named = getattr(y, "columns", None)
     if named is None and getattr(y, "name", None) is not None:

@@ -1,16 +1,28 @@
 """The fitted samples: rows that can be appended and removed cheaply."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.nearness import Geometry
+
+Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def weights_above_zero(weights: Array | None) -> Mask | None:
+    """Which samples count and can be found as neighbours; None for all."""
+    return None if weights is None or weights.all() else weights > 0
 
 
 class Samples:
     """Columns of equal length in memory that grows by a quarter at a time.
 
-    Removed rows stay in their places, unsearchable, until they are a tenth of all. Users number
-    the rows that are left, 0 to len(self) − 1; `places` and `numbers` translate.
+    A removed row stays stored, unsearchable, until removed rows are a tenth of all. Users number
+    the samples that are left, 0 to len(self) − 1; `rows` and `numbers` translate.
 
     Parameters
     ----------
@@ -18,7 +30,7 @@ class Samples:
     columns : arrays whose first axis is the samples
     """
 
-    def __init__(self, searchable: NDArray[np.bool_] | None, **columns: NDArray):
+    def __init__(self, searchable: Mask | None, **columns: NDArray):
         self._buffers = columns
         self._used = len(next(iter(columns.values())))
         self._live: Rows | None = None  # None while nothing is removed
@@ -27,14 +39,25 @@ class Samples:
             self._buffers["searchable"] = searchable
             self.n_searchable = int(np.count_nonzero(searchable))
 
-    def __getstate__(self):
+    @classmethod
+    def located(cls, geometry: Geometry, searchable: Mask | None, **columns: NDArray) -> "Samples":
+        """Samples with inputs Z in a geometry's space, located for the neighbour search.
+
+        There is a column `points` only where Z itself does not say where the samples are.
+        """
+        points = geometry.nearness.points(columns["Z"])
+        if points is not columns["Z"]:
+            columns["points"] = points
+        return cls(searchable, **columns)
+
+    def __getstate__(self) -> dict[str, Any]:
         self.trim()
         return self.__dict__.copy()
 
     def __len__(self) -> int:
         return self._used if self._live is None else len(self._live)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._buffers)
 
     def __contains__(self, name: str) -> bool:
@@ -49,21 +72,26 @@ class Samples:
         return self[name] if name in self._buffers else None
 
     @property
-    def searchable(self) -> NDArray[np.bool_] | None:
+    def points(self) -> NDArray:
+        """Where the rows are for the neighbour search, removed rows included."""
+        return self["points" if "points" in self else "Z"]
+
+    @property
+    def searchable(self) -> Mask | None:
         """Mask of the rows that may be found as neighbours; None for all."""
         return self.get("searchable")
 
-    def places(self, numbers: Rows | None = None) -> Rows:
-        """Where the rows with these numbers stand; without numbers, all."""
+    def rows(self, numbers: Rows | None = None) -> Rows:
+        """The rows of the samples with these numbers; without numbers, of all."""
         live = np.arange(self._used) if self._live is None else self._live
         return live if numbers is None else live[numbers]
 
-    def numbers(self, places: Rows) -> Rows:
-        """The numbers of the rows that stand at these places."""
-        return places if self._live is None else np.searchsorted(self._live, places)
+    def numbers(self, rows: Rows) -> Rows:
+        """The numbers of the samples in these rows."""
+        return rows if self._live is None else np.searchsorted(self._live, rows)
 
-    def append(self, searchable: NDArray[np.bool_], **columns: NDArray) -> int:
-        """Add rows to the end; returns the place of the first."""
+    def append(self, searchable: Mask, **columns: NDArray) -> int:
+        """Add rows to the end; returns the first of them."""
         start, stop = self._used, self._used + len(searchable)
         if "searchable" not in self and not searchable.all():
             self._buffers["searchable"] = np.ones(start, dtype=bool)
@@ -83,19 +111,19 @@ class Samples:
         return start
 
     def trim(self) -> None:
-        """Let go of the memory that is kept ready for more rows."""
+        """Free the memory that is kept ready for more rows."""
         for name, buffer in self._buffers.items():
             if len(buffer) > self._used:
                 self._buffers[name] = buffer[: self._used]
 
     def add_column(self, name: str, value: float) -> None:
-        """A new column that is the same for all rows so far."""
+        """Add a column that has the same value in all rows so far."""
         self._buffers[name] = np.full(self._used, value)
 
     def share(self, other: "Samples", names: tuple[str, ...]) -> bool:
         """Hold these columns in the memory of samples whose columns are equal.
 
-        Returns whether any of them moved.
+        Returns whether any column moved.
         """
         mine, theirs = self._buffers, other._buffers
         moved = [name for name in names if name in mine and mine[name] is not theirs[name]]
@@ -107,10 +135,10 @@ class Samples:
         """Remove the rows with these numbers."""
         if "searchable" not in self:
             self.add_column("searchable", True)
-        gone = self.places(numbers)
+        gone = self.rows(numbers)
         self.n_searchable -= int(np.count_nonzero(self["searchable"][gone]))
         self["searchable"][gone] = False
-        self._live = np.delete(self.places(), numbers)
+        self._live = np.delete(self.rows(), numbers)
         if self._used - len(self._live) > self._used // 10:
             self._buffers = {name: buffer[self._live] for name, buffer in self._buffers.items()}
             self._used, self._live = len(self._live), None

@@ -1,8 +1,9 @@
 """Localized lasso: a network lasso whose models are sparse."""
 
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
+from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
@@ -12,52 +13,81 @@ from .network_lasso import NetworkLassoRegressor
 class LocalizedLassoRegressor(NetworkLassoRegressor):
     """A network lasso whose models are sparse, each with features of its own.
 
-    Adds exclusive_alpha Σᵢ Σ_t ||w_it||₁² to the objective of `NetworkLassoRegressor`, over
+    Adds exclusive_alpha Σ_i Σ_t ||w_it||₁² to the objective of `NetworkLassoRegressor`, over
     samples i and targets t, intercepts left out. The squared l1 norm of each model makes
     features compete within a model, not between models: every model keeps a few.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Pull between neighbours.
+        Pull between neighbours. 0 is not allowed: no sample would have a neighbour.
     exclusive_alpha : float, default=0.01
         Weight of the squared l1 norms; 0 is the network lasso.
-    n_neighbors, fit_intercept, max_iter, tol, warm_start
-        As in `NetworkLassoRegressor`.
+    n_neighbors : int, default=5
+        Neighbours that make the graph when `fit` gets none, and that make a prediction. More than
+        there are samples count as all of them.
+    fit_intercept : bool, default=True
+        Whether the models have a constant term.
+    max_iter : int, default=1000
+        Newton steps at most; a few dozen are usual.
+    tol : float, default=1e-4
+        The fit stops when objective − optimum is proved to be at most `tol` times the
+        objective, or times 1e-6 of the targets' sum of squares around their mean if that is more.
+        The objective counts without the part that identical rows with different targets make
+        unavoidable.
+    warm_start : bool, default=False
+        Start from the models of the previous fit, for a path of `alpha` on the same data.
 
     Attributes
     ----------
-    coef_, intercept_, labels_, objective_, duality_gap_, n_iter_
-        As in `NetworkLassoRegressor`. Coefficients that the norm removes are exactly zero.
+    coef_ : array (n, d, m)
+        The samples' coefficients. Those that the norm removes are exactly zero.
+    intercept_ : array (n, m)
+        The samples' intercepts.
+    labels_ : array (n,)
+        Samples with equal labels have equal models, to the last bit, and are connected in the
+        graph. Labels are numbered in the order of the first samples that have them.
+    objective_ : float
+        The value that was minimised.
+    duality_gap_ : float
+        Upper bound on `objective_` − optimum.
+    n_iter_ : int
+        Newton steps taken.
+    n_features_in_ : int
+        Number of features d.
+    feature_names_in_ : array (d,)
+        Names of the features, where X had them.
 
     Examples
     --------
     >>> import numpy as np
     >>> from locallinear import LocalizedLassoRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((60, 4))
-    >>> y = 3 * X[:, 1]
-    >>> model = LocalizedLassoRegressor(alpha=1.0, exclusive_alpha=0.01).fit(X, y)
-    >>> np.flatnonzero(model.coef_.any(axis=(0, 2)))
-    array([1])
+    >>> X = np.random.default_rng(0).standard_normal((80, 6))
+    >>> group = np.repeat([0, 1], 40)
+    >>> y = np.where(group == 0, 2 * X[:, 0], -X[:, 1])
+    >>> graph = group[:, None] == group
+    >>> model = LocalizedLassoRegressor(alpha=0.1, exclusive_alpha=0.05).fit(X, y, graph)
+    >>> model.coef_[[0, -1], :, 0].round(2)
+    array([[ 1.91,  0.  ,  0.  ,  0.  ,  0.  ,  0.  ],
+           [ 0.  , -0.95,  0.  ,  0.  ,  0.  ,  0.  ]])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, list]] = {
         **NetworkLassoRegressor._parameter_constraints,
         "exclusive_alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
-        alpha=1.0,
-        exclusive_alpha=0.01,
+        alpha: float = 1.0,
+        exclusive_alpha: float = 0.01,
         *,
-        n_neighbors=5,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-4,
-        warm_start=False,
-    ):
+        n_neighbors: int = 5,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+    ) -> None:
         super().__init__(
             alpha,
             n_neighbors=n_neighbors,
@@ -69,6 +99,20 @@ class LocalizedLassoRegressor(NetworkLassoRegressor):
         self.exclusive_alpha = exclusive_alpha
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, graph=None):
-        """Fit a sparse model to every sample; parameters as in `NetworkLassoRegressor.fit`."""
+    def fit(self, X: ArrayLike, y: ArrayLike, graph: Any = None) -> Self:
+        """Fit a sparse model to every sample.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+            Inputs.
+        y : array-like (n,) or (n, m)
+            Targets.
+        graph : sparse matrix or array (n, n), optional
+            As in `NetworkLassoRegressor.fit`.
+
+        Returns
+        -------
+        self
+        """
         return self._fit(X, y, graph, self.exclusive_alpha)

@@ -1,40 +1,40 @@
-"""Network lasso: a linear model a sample, tied along a graph."""
+"""Network lasso: one linear model per sample, and a graph whose neighbours share models."""
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 
-from ..checks.inputs import check_queries, validated, validated_targets
+from ..checks.inputs import check_queries, validated_targets
+from ..geometry.neighbors import Neighbors
+from ..kernels.local.combine import distance_weights
 from ..kernels.network.geometric_median import geometric_median_weights
+from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
-from .graph import (
-    check_graph,
-    check_query_graph,
-    check_ties,
-    inverse_distances,
-    merge_samples,
-    neighbor_graph,
-    order_nodes,
-    sort_nodes,
-)
+from .graph import merge_samples, neighbor_graph, order_nodes, sort_nodes
+from .inputs import check_edge_penalties, check_query_graph, check_weighted_graph
 
-# An objective below this part of the targets' variance is as good as none.
-_NOTHING = 1e-6
-_SAMPLES_IN_CACHE = 5_000  # beyond, the order of the nodes decides how long memory takes
-_BATCH_BYTES = 2**27  # of memory for the medians of a batch of queries
+if TYPE_CHECKING:
+    from ..kernels.network.solver import Solution
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# An objective below this part of the targets' sum of squares counts as zero.
+NEGLIGIBLE = 1e-6
+# Models of more samples than this are larger than the cache: there the nodes' order matters.
+SAMPLES_IN_CACHE = 5_000
 
 
 class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """One linear model a sample, with neighbours in a graph pulled to share theirs.
+    """One linear model per sample; neighbours in a graph are pulled towards equal models.
 
-    Minimises Σᵢ ||yᵢ - Wᵢᵀ xᵢ||² + alpha Σ_(j,k) r_jk ||W_j - W_k||_F over models Wᵢ that
+    Minimises Σ_i ||y_i − W_iᵀ x_i||² + alpha Σ_(j,k) r_jk ||W_j − W_k||_F over models W_i that
     include the intercept when it is fitted, with each undirected edge counted once. The norms
     are not squared, so whole groups of neighbours get exactly one model: `labels_`.
 
@@ -44,16 +44,17 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     alpha : float, default=1.0
-        Pull between neighbours. 0 is not allowed: every sample would be alone.
+        Pull between neighbours. 0 is not allowed: no sample would have a neighbour.
     n_neighbors : int, default=5
-        Neighbours that make the graph when `fit` gets none, and that make a prediction.
+        Neighbours that make the graph when `fit` gets none, and that make a prediction. More than
+        there are samples count as all of them.
     fit_intercept : bool, default=True
-        Whether models have a constant term.
+        Whether the models have a constant term.
     max_iter : int, default=1000
         Newton steps at most; a few dozen are usual.
     tol : float, default=1e-4
-        The fit stops when objective - optimum is proved to be at most `tol` times the
-        objective, or 1e-6 of the targets' sum of squares around their mean if that is more.
+        The fit stops when objective − optimum is proved to be at most `tol` times the
+        objective, or times 1e-6 of the targets' sum of squares around their mean if that is more.
         The objective counts without the part that identical rows with different targets make
         unavoidable.
     warm_start : bool, default=False
@@ -67,15 +68,17 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The samples' intercepts.
     labels_ : array (n,)
         Samples with equal labels have equal models, to the last bit, and are connected in the
-        graph. Numbered in the order in which the samples show them.
+        graph. Labels are numbered in the order of the first samples that have them.
     objective_ : float
         The value that was minimised.
     duality_gap_ : float
-        Upper bound on `objective_` - optimum.
+        Upper bound on `objective_` − optimum.
     n_iter_ : int
         Newton steps taken.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    n_features_in_ : int
+        Number of features d.
+    feature_names_in_ : array (d,)
+        Names of the features, where X had them.
 
     Examples
     --------
@@ -93,7 +96,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
            [0., 1., 0.]])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, list]] = {
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
@@ -104,14 +107,14 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        alpha=1.0,
+        alpha: float = 1.0,
         *,
-        n_neighbors=5,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-4,
-        warm_start=False,
-    ):
+        n_neighbors: int = 5,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+    ) -> None:
         self.alpha = alpha
         self.n_neighbors = n_neighbors
         self.fit_intercept = fit_intercept
@@ -120,16 +123,18 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.warm_start = warm_start
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, graph=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, graph: Any = None) -> Self:
         """Fit a model to every sample.
 
         Parameters
         ----------
-        X : array (n, d)
-        y : array (n,) or (n, m)
-        graph : sparse array (n, n), optional
+        X : array-like (n, d)
+            Inputs.
+        y : array-like (n,) or (n, m)
+            Targets.
+        graph : sparse matrix or array (n, n), optional
             Symmetric non-negative weights r_jk; the diagonal is ignored. By default each
-            sample is tied to its `n_neighbors` nearest with weight 1/distance, and identical
+            sample has edges to its `n_neighbors` nearest with weight 1/distance, and identical
             rows, whose weight would be infinite, share one model.
 
         Returns
@@ -138,140 +143,133 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         return self._fit(X, y, graph, exclusive_alpha=0.0)
 
-    def _fit(self, X, y, graph, exclusive_alpha):
-        # These import numba.
+    def _fit(self, X: ArrayLike, y: ArrayLike, graph: Any, exclusive_alpha: float) -> Self:
+        # Compiled: not loaded before they are needed.
         from ..kernels.network.problem import make_problem
         from ..kernels.network.solver import solve
 
         X, y = validated_targets(self, X, y)
-        targets = y.reshape(len(y), -1).astype(np.float64)
+        Y = y.reshape(len(y), -1).astype(np.float64)
         if graph is None:
             node, edges, weights = neighbor_graph(X, self.n_neighbors)
         else:
-            node, edges, weights = sort_nodes(X, targets, *check_graph(graph, len(X)))
-        if len(X) > _SAMPLES_IN_CACHE:
+            node, edges, weights = sort_nodes(X, Y, *check_weighted_graph(graph, len(X)))
+        if len(X) > SAMPLES_IN_CACHE:
             node, edges, weights = order_nodes(node, edges, weights)
-        ties = check_ties(self.alpha, weights)
-        rows, values, unavoidable = merge_samples(X, targets, node, self.fit_intercept)
-        n_rows = np.bincount(node).astype(float)
-        penalised = np.arange(rows.shape[1]) < X.shape[1]
+        rows, targets, unavoidable = merge_samples(X, Y, node, self.fit_intercept)
         problem = make_problem(
             rows,
-            values,
+            targets,
             np.arange(len(rows)),
             edges,
-            ties,
-            exclusive_alpha * n_rows,
-            penalised,
+            check_edge_penalties(self.alpha, weights),
+            float(exclusive_alpha) * np.bincount(node),
+            np.arange(rows.shape[1]) < X.shape[1],
         )
-        start = self._previous_models(node, problem)
-        floor = _NOTHING * ((targets - targets.mean(axis=0)) ** 2).sum()
-        floor += np.finfo(float).eps * (targets**2).sum()
+        start = self._previous_models(node, (len(X), X.shape[1] + 1, Y.shape[1]))
         with one_blas_thread():
-            solution = solve(problem, self.tol, self.max_iter, floor, start)
+            solution = solve(
+                problem,
+                self.tol,
+                self.max_iter,
+                _floor(Y),
+                None if start is None else start[:, : rows.shape[1]],
+            )
         if not solution.converged:
             self._warn(solution, unavoidable)
-        self._store(solution.W[node], y.ndim)
+        self._models = np.zeros((len(X), X.shape[1] + 1, Y.shape[1]))
+        self._models[:, : rows.shape[1]] = solution.models[node]
+        self._single_target = y.ndim == 1
+        self.coef_, self.intercept_ = self._models[:, :-1], self._models[:, -1]
         self.labels_ = _number_by_appearance(solution.labels[node])
         self.objective_ = solution.objective + unavoidable
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
-        self._fit_X = X
-        self._neighbors = NearestNeighbors(n_neighbors=min(self.n_neighbors, len(X))).fit(X)
+        self._neighbors = Neighbors(X, None, None)
+        self._n_neighbors = min(self.n_neighbors, len(X))
         return self
 
-    def _previous_models(self, node, problem):
-        """Models of the last fit, one a node, if warm_start asks for them and they fit."""
-        if not self.warm_start or not hasattr(self, "_models"):
+    def _previous_models(self, node: Rows, shape: tuple[int, int, int]) -> Array | None:
+        """Models of the last fit, one per node, if warm_start asks for them and shapes agree."""
+        if not self.warm_start or not hasattr(self, "_models") or self._models.shape != shape:
             return None
-        first = np.unique(node, return_index=True)[1]
-        if len(self._models) != len(node) or self._models.shape[1:] != problem.shape[1:]:
-            return None
-        return self._models[first]
+        return self._models[np.unique(node, return_index=True)[1]]
 
-    def _warn(self, solution, unavoidable):
+    def _warn(self, solution: "Solution", unavoidable: float) -> None:
         out_of_steps = solution.n_iter >= self.max_iter
         warnings.warn(
-            f"Expected a duality gap of at most tol={self.tol:g} times the objective, reached "
+            f"the duality gap must be at most tol={self.tol:g} times the objective, but is "
             f"{solution.gap:.3g} for an objective of {solution.objective + unavoidable:.6g} after "
             f"{solution.n_iter} steps{'' if out_of_steps else ', where rounding ends the progress'}"
-            f". Increase {'max_iter or ' if out_of_steps else ''}tol, or standardise the features.",
+            f"; increase {'max_iter or ' if out_of_steps else ''}tol, or standardise the features",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=5,  # where fit was called
         )
 
-    def _store(self, models, y_ndim):
-        """Keep the models (n, m, p) and show them as coefficients and intercepts."""
-        d = self.n_features_in_
-        self._models = models
-        self._single_target = y_ndim == 1
-        self.coef_ = models[:, :, :d].transpose(0, 2, 1)
-        self.intercept_ = models[:, :, d] if self.fit_intercept else np.zeros(models.shape[:2])
-
-    def query_models(self, X, graph=None):
+    def query_models(self, X: ArrayLike, graph: Any = None) -> Array:
         """The model that predicts each query.
 
         Parameters
         ----------
-        X : array (q, d)
-        graph : sparse array (q, n), optional
+        X : array-like (q, d)
+            Queries.
+        graph : sparse matrix or array (q, n), optional
             Non-negative weights between queries and training samples. By default the
             `n_neighbors` nearest samples with weight 1/distance; identical rows take all the
             weight.
 
         Returns
         -------
-        array (q, d + 1, m)
+        models : array (q, d + 1, m)
             The weighted geometric median of the neighbours' models, intercept last. A query
             without neighbours gets the mean of all models.
         """
-        X = check_queries(self, X)
-        if graph is None:
-            distances, neighbors = self._neighbors.kneighbors(X)
-            weights = inverse_distances(distances)
-        else:
-            neighbors, weights = check_query_graph(graph, (len(X), len(self._models)))
-        models = self._median_models(neighbors, weights)
-        if models.shape[2] == X.shape[1]:  # without intercepts
-            models = np.concatenate([models, np.zeros((*models.shape[:2], 1))], axis=2)
-        return models.transpose(0, 2, 1)
+        return self._query_models(check_queries(self, X), graph)
 
-    def _median_models(self, neighbors, weights):
-        q, n_neighbors = neighbors.shape
-        m, p = self._models.shape[1:]
-        out = np.empty((q, m, p))
-        size = max(1, _BATCH_BYTES // (8 * n_neighbors * (6 * n_neighbors + 2 * m * p)))
-        alone = ~weights.any(axis=1)
-        weights = np.where(alone[:, None], 1.0, weights)  # any median will do: replaced below
-        for batch in gen_batches(q, size):
-            models = self._models[neighbors[batch]]
-            part = geometric_median_weights(
-                models.reshape(len(models), n_neighbors, m * p), weights[batch]
-            )
-            out[batch] = np.einsum("qk,qkmp->qmp", part, models)
-        out[alone] = self._models.mean(axis=0)
-        return out
-
-    def predict(self, X, graph=None):
+    def predict(self, X: ArrayLike, graph: Any = None) -> Array:
         """Predict with the models of `query_models`.
 
         Parameters
         ----------
-        X : array (q, d)
-        graph : sparse array (q, n), optional
+        X : array-like (q, d)
+            Queries.
+        graph : sparse matrix or array (q, n), optional
             As in `query_models`.
 
         Returns
         -------
-        array (q,) or (q, m)
+        predictions : array (q,) or (q, m)
         """
-        models = self.query_models(X, graph)
-        X = validated(self, X, reset=False)
+        X = check_queries(self, X)
+        models = self._query_models(X, graph)
         prediction = np.einsum("qd,qdm->qm", X, models[:, :-1]) + models[:, -1]
         return prediction[:, 0] if self._single_target else prediction
 
+    def _query_models(self, X: Array, graph: Any) -> Array:
+        if graph is None:
+            distances, neighbors = self._neighbors.query(X, self._n_neighbors)
+            weights = distance_weights(distances, "distance")
+        else:
+            neighbors, weights = check_query_graph(graph, (len(X), len(self._models)))
+        out = np.empty((len(X), *self._models.shape[1:]))
+        K, size = neighbors.shape[1], self._models[0].size
+        alone = ~weights.any(axis=1)
+        weights[alone] = 1.0  # any median will do: it is replaced below
+        for chunk in row_chunks(len(X), 8 * K * (6 * K + 2 * size)):
+            models = self._models[neighbors[chunk]]
+            shares = geometric_median_weights(models.reshape(-1, K, size), weights[chunk])
+            out[chunk] = np.einsum("qk,qkdm->qdm", shares, models)
+        out[alone] = self._models.mean(axis=0)
+        return out
 
-def _number_by_appearance(labels):
-    """The same groups, the first sample's being 0."""
+
+def _floor(Y: Array) -> float:
+    """An objective that counts as zero for targets Y (n, m)."""
+    spread = ((Y - Y.mean(axis=0)) ** 2).sum()
+    return NEGLIGIBLE * spread + np.finfo(float).eps * (Y**2).sum()
+
+
+def _number_by_appearance(labels: Rows) -> Rows:
+    """The same groups; the first sample's is 0, and so on in the samples' order."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]

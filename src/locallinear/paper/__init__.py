@@ -1,7 +1,8 @@
 """The paper's experiments, by one command: ``locallinear reproduce``.
 
-One way through: ``models`` and ``tuning`` (what is compared, and how it is tuned) → ``protocol``
-(one run: split, tune, refit, test) → ``store`` (a row a finished run, a claim a running one) →
-``runner`` and ``live`` (many runs, watched; ``provenance`` stamps them) → ``summary``, ``tables``
-and ``render`` (what the paper shows, ``published`` beside ours) and ``figures`` → ``command``.
+The modules, in the order in which a result passes them: ``tuning`` and ``models`` (how models are
+tuned, and which are compared) → ``protocol`` (one run: split, tune, refit, test) → ``runner`` (many
+runs) with ``provenance`` (versions, commit, machine) → ``store`` (one row per finished run, one
+claim per running one) and ``live`` (the progress) → ``summary``, ``tables`` with ``published`` (the
+paper's figures), and ``render`` → ``command``. ``figures`` draws the paper's figures.
 """

@@ -1,7 +1,7 @@
 """The command line of the reproduction: ``reproduce table1 table2 honest figures``."""
 
 import sqlite3
-import sys
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,21 +9,22 @@ import click
 
 from ..cli.options import SECONDS
 from ..runtime.files import write_whole
+from ..runtime.progress import watched
 from . import runner
 from .live import LiveView
 from .models import MODELS
 from .protocol import DATASETS, N_RUNS, TUNERS, Run, plan
 from .render import RENDERERS, to_terminal
 from .store import Store, to_csv
-from .tables import honest_table, table1, table2
+from .tables import Names, honest_table, table1, table2
 
 KEPT = ("runs.sqlite", "runs.csv")
 HONEST = ("parkinsons", "superconductivity")
 TABLES = {"table1": table1, "table2": table2, "honest": honest_table}
 
 
-def one_of(names) -> click.Choice:
-    """A choice of names, however they are spelled."""
+def one_of(names: Iterable[str]) -> click.Choice:
+    """A choice of names, in capitals or not."""
     return click.Choice(list(names), case_sensitive=False)
 
 
@@ -43,7 +44,7 @@ def one_of(names) -> click.Choice:
     default=60.0,
     type=SECONDS,
     metavar="SECONDS",
-    help="A run for Optuna; kernel ridge is always tuned by it.",
+    help="Tuning time of Optuna per run; kernel ridge is always tuned by Optuna.",
 )
 @click.option("--jobs", default=1, type=click.IntRange(1), help="Worker processes.")
 @click.option(
@@ -52,19 +53,30 @@ def one_of(names) -> click.Choice:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the results file, the tables and the figures.",
 )
-@click.option("--show", is_flag=True, help="Only draw the tables from what is finished.")
+@click.option("--show", is_flag=True, help="Only draw the tables of the finished runs.")
 @click.option(
     "--refit",
     is_flag=True,
-    help="Only fit and test again what is finished, with the parameters found: times of a machine "
-    "that is not busy with tuning.",
+    help="Only fit and test the finished runs again, with the parameters that they found: for "
+    "times on a machine that does nothing else.",
 )
-def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show, refit):
-    """Rerun the paper's experiments and set them beside the published figures.
+def reproduce(
+    what: tuple[str, ...],
+    dataset: tuple[str, ...],
+    model: tuple[str, ...],
+    runs: int,
+    tuner: str,
+    budget: float,
+    jobs: int,
+    out: Path,
+    show: bool,
+    refit: bool,
+) -> None:
+    """Rerun the paper's experiments and show the results beside the published figures.
 
-    Finished runs are kept in OUT/runs.sqlite: when the command is stopped, even killed, the same
-    command goes on where it was, and a second one beside it takes part in the work. Runs of an
-    earlier OUT/runs.csv count as finished.
+    Finished runs are kept in OUT/runs.sqlite. When the command is stopped, or killed, the same
+    command continues where it stopped; a second command at the same time takes a part of the work.
+    Runs of an earlier OUT/runs.csv count as finished.
 
     \b
     Example:
@@ -89,22 +101,22 @@ def reproduce(what, dataset, model, runs, tuner, budget, jobs, out, show, refit)
 
 
 def open_store(out: Path) -> Store:
-    """The results file of a folder; a folder that cannot have one is a mistake of the caller."""
+    """Open the results file of a folder, and add the runs of its export."""
     try:
         store = Store(out / "runs.sqlite")
         if (out / "runs.csv").exists():
             store.take_in(out / "runs.csv")
         return store
     except (OSError, sqlite3.Error) as error:
-        raise click.UsageError(
-            f"--out should be a folder that can be written to; {out} cannot ({error})."
-        ) from error
+        raise unwritable(out, error) from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
 
-def planned(what, dataset, models, tuner, budget, n_runs) -> list[Run]:
-    """The runs that the wanted tables need, each once."""
+def planned(
+    what: Names, dataset: Names, models: Names, tuner: str, budget: float, n_runs: int
+) -> list[Run]:
+    """List the runs that the wanted tables need, each once."""
     runs: list[Run] = []
     if {"table1", "table2"} & set(what):
         runs += plan(dataset or DATASETS, models, tuner, budget, n_runs)
@@ -114,15 +126,17 @@ def planned(what, dataset, models, tuner, budget, n_runs) -> list[Run]:
     return list(dict.fromkeys(runs))
 
 
-def execute(store: Store, runs, jobs, what, models, way) -> list[runner.Failure]:
-    """Do what is not done yet, watched."""
+def execute(
+    store: Store, runs: list[Run], jobs: int, what: Names, models: Names, way: tuple[str, float]
+) -> list[runner.Failure]:
+    """Do the runs that are not finished, under a live view."""
     left = set(runs) - store.finished()
     if not left:
         return []
     if any(run.tuner == "optuna" for run in left) and find_spec("optuna") is None:
         raise click.UsageError(
-            "Tuning by Optuna, which kernel ridge always needs, takes an extra: "
-            "pip install 'locallinear[tune]', or leave kernel_ridge out by --model."
+            "Optuna is not installed, and the tuner 'optuna' and kernel ridge need it: "
+            "pip install 'locallinear[tune]', or choose other models by --model."
         )
     fetch(left)
     names = [name for name in DATASETS if any(run.dataset == name for run in runs)]
@@ -135,8 +149,8 @@ def execute(store: Store, runs, jobs, what, models, way) -> list[runner.Failure]
         return runner.run_all(store.path, runs, jobs, view.refresh)
 
 
-def fetch(runs) -> None:
-    """Load the data of some runs once: here and not in the workers, which would all download it."""
+def fetch(runs: Collection[Run]) -> None:
+    """Load the data of some runs once, so that the workers do not all download them."""
     for name in sorted({run.dataset for run in runs}):
         try:
             DATASETS[name].fetch()
@@ -144,23 +158,29 @@ def fetch(runs) -> None:
             raise click.UsageError(str(error)) from error
 
 
-def refit_finished(store: Store, runs) -> list[runner.Failure]:
-    """Fit and test the finished ones of some runs once more, watched."""
+def refit_finished(store: Store, runs: list[Run]) -> list[runner.Failure]:
+    """Fit and test those of some runs again that are finished, under a progress bar."""
     params = store.params()
     again = [run for run in runs if run in params]
     fetch(again)
     failures = []
-    with click.progressbar(again, label="Fitting again", file=sys.stderr) as bar:
-        for run in bar:
-            try:
-                runner.refit(store, run, params[run])
-            except Exception as error:  # one bad run must not cost the others
-                failures.append((run, f"{type(error).__name__}: {error}"))
+    for run in watched(again, "Fitting again", "runs"):
+        try:
+            runner.refit(store, run, params[run])
+        except Exception as error:  # one bad run must not end the others
+            failures.append((run, f"{type(error).__name__}: {error}"))
     return failures
 
 
-def write_results(store: Store, out: Path, what, dataset, models, way) -> None:
-    """Show the wanted part of tables; the files have all that is finished, and the runs."""
+def write_results(
+    store: Store,
+    out: Path,
+    what: Names,
+    dataset: Names,
+    models: Names,
+    way: tuple[str, float],
+) -> None:
+    """Write the runs and the tables of all finished runs; show the wanted part of the tables."""
     rows = store.rows()
     write_whole(out / "runs.csv", to_csv(rows).encode())
     finished = {row["dataset"] for row in rows} | {row["model"] for row in rows}
@@ -168,8 +188,10 @@ def write_results(store: Store, out: Path, what, dataset, models, way) -> None:
         if name not in TABLES:
             continue
         default = HONEST if name == "honest" else tuple(DATASETS)
-        there = [[each for each in names if each in finished] for names in (default, MODELS)]
-        whole = TABLES[name](rows, *there, *way)
+        datasets_done, models_done = (
+            [each for each in names if each in finished] for names in (default, tuple(MODELS))
+        )
+        whole = TABLES[name](rows, datasets_done, models_done, *way)
         for suffix, render in RENDERERS.items():
             write_whole(out / f"{name}.{suffix}", click.unstyle(render(whole)).encode())
         click.echo(to_terminal(TABLES[name](rows, dataset or default, models, *way)))
@@ -187,13 +209,18 @@ def draw_figures(out: Path) -> None:
         for path in write_figures(out):
             click.echo(str(path))
     except OSError as error:
-        raise click.UsageError(
-            f"--out should be a folder that can be written to; {out} cannot ({error})."
-        ) from error
+        raise unwritable(out, error) from error
+
+
+def unwritable(out: Path, error: Exception) -> click.UsageError:
+    """The refusal of a folder that cannot be written to."""
+    return click.UsageError(
+        f"--out should be a folder that can be written to; {out} cannot ({error})."
+    )
 
 
 def failure_text(failures: list[runner.Failure]) -> str:
-    """The failed runs in a few lines."""
+    """Name the failed runs in a few lines."""
     lines = [
         f"  {run.dataset}, {run.model}, seed {run.seed}: {reason}" for run, reason in failures[:5]
     ]

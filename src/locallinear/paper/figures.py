@@ -12,10 +12,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.path import Path as MarkerPath
+from sklearn.utils import Bunch
 
+from .. import FALLClassifier, FALLRegressor
 from ..datasets import load_moons, load_step
 from ..datasets._synthetic import STEP_RANGE, step_function
 from ..runtime.files import write_whole
+from .tuning import Array
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLACK, ORANGE, BLUE, GREEN = "#000000", "#E69F00", "#0072B2", "#009E73"
@@ -28,12 +31,7 @@ PENALTIES = np.logspace(-3, 3, 13)
 
 
 def write_figures(folder: Path) -> Iterator[Path]:
-    """Draw all figures, each as PNG and SVG, and yield the file of each as it is there.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Draw all figures, each as PNG and SVG, and yield each file when it is written."""
     figures = {
         "figure-step": step_figure,
         "figure-moons": moons_figure,
@@ -51,10 +49,8 @@ def write_figures(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def step_model(alpha: float = 1.0):
-    """FALL on the step function as the paper describes it: two anchors, ridge with bias."""
-    from .. import FALLRegressor
-
+def step_model(alpha: float = 1.0) -> FALLRegressor:
+    """Make FALL as the paper does for the step function: two anchors, ridge with bias."""
     return FALLRegressor(
         anchor_selection=STEP_ANCHORS,
         n_anchor_neighbors=N_ANCHOR_NEIGHBORS,
@@ -66,7 +62,7 @@ def step_model(alpha: float = 1.0):
 
 
 def step_figure(random_state: int = 0) -> Figure:
-    """Data and truth; anchors; clusters; predictions along the penalty."""
+    """Draw data and truth, anchors, clusters, and predictions for many penalties."""
     step = load_step(random_state=random_state)
     figure = Figure(figsize=(10, 7), layout="constrained")
     (data, anchors), (clusters, predictions) = figure.subplots(2, 2, sharex=True, sharey=True)
@@ -81,7 +77,7 @@ def step_figure(random_state: int = 0) -> Figure:
     return figure
 
 
-def draw_step_data(axes: Axes, step) -> None:
+def draw_step_data(axes: Axes, step: Bunch) -> None:
     """The samples and the function behind them."""
     x = np.linspace(-STEP_RANGE, STEP_RANGE, 1201)
     axes.plot(x, step_function(x), color=RED, label="true function")
@@ -90,7 +86,7 @@ def draw_step_data(axes: Axes, step) -> None:
     axes.legend(loc="center right")
 
 
-def draw_step_anchors(axes: Axes, step) -> None:
+def draw_step_anchors(axes: Axes, step: Bunch) -> None:
     """Each anchor's point, neighbourhood and model."""
     model = step_model().fit(step.data, step.target)
     axes.plot(step.data[:, 0], step.target, ".", color="0.8")
@@ -106,7 +102,7 @@ def draw_step_anchors(axes: Axes, step) -> None:
     axes.legend(loc="center right")
 
 
-def draw_step_clusters(axes: Axes, step) -> None:
+def draw_step_clusters(axes: Axes, step: Bunch) -> None:
     """Each sample in the colour and shape of its best anchor."""
     model = step_model().fit(step.data, step.target)
     for label, (point, color, marker) in enumerate(
@@ -119,7 +115,7 @@ def draw_step_clusters(axes: Axes, step) -> None:
     axes.legend(loc="center right")
 
 
-def draw_step_predictions(axes: Axes, step) -> None:
+def draw_step_predictions(axes: Axes, step: Bunch) -> None:
     """Predictions from a penalty that follows the samples to one that follows the anchors."""
     x = np.linspace(-STEP_RANGE, STEP_RANGE, 1201)[:, None]
     axes.plot(step.data[:, 0], step.target, ".", color="0.7", zorder=0)
@@ -139,10 +135,8 @@ def moons_figure(random_state: int = 0) -> Figure:
     return figure
 
 
-def draw_moons(axes: Axes, moons) -> None:
+def draw_moons(axes: Axes, moons: Bunch) -> None:
     """Samples, anchors, the first class's probability, and where both are equally probable."""
-    from .. import FALLClassifier
-
     model = FALLClassifier(
         n_anchors=20, n_anchor_neighbors=15, n_neighbors=10, scaling=None, random_state=0
     ).fit(moons.data, moons.target)
@@ -180,13 +174,11 @@ def parameters_figure(random_state: int = 0) -> Figure:
     return figure
 
 
-def parameters_fit(random_state: int):
+def parameters_fit(random_state: int) -> tuple[FALLRegressor, Array, float, int]:
     """A fit with one input, whose models are points in a plane, and a sample to look at.
 
     Returns the model, the sample's input with the constant feature, its target and its anchor.
     """
-    from .. import FALLRegressor
-
     step = load_step(noise=0.4, random_state=random_state)
     model = FALLRegressor(
         anchor_selection=np.array([[-1.0], [-0.5], [0.0], [0.5]]),
@@ -199,20 +191,20 @@ def parameters_fit(random_state: int):
     anchors = model.anchor_models_[model.labels_, :, 0]
     # The sample that its anchor fits worst, so that its model is seen to differ from the anchor.
     i = int(np.argmax(np.abs(step.target - np.sum(anchors * inputs, axis=1))))
-    return model, inputs[i], step.target[i], model.labels_[i]
+    return model, inputs[i], step.target[i], int(model.labels_[i])
 
 
-def shared_model(anchors, x, y, shares, alpha):
+def shared_model(anchors: Array, x: Array, y: float, shares: Array, alpha: float) -> Array:
     """The model that minimises the paper's objective when the shares are given.
 
-    W = G + x (y − Gᵀx) / (λ + ‖x‖²) with G the anchors' mean in these shares: between G and the
-    models that fit the sample exactly, and nearer to those the smaller λ is.
+    W = G + x (y − Gᵀx) / (λ + ‖x‖²), where G is the mean of the anchors in these shares. W lies
+    between G and the models that fit the sample exactly, the nearer to these the smaller λ is.
     """
     mean = shares @ anchors
     return mean + x * (y - mean @ x) / (alpha + x @ x)
 
 
-def draw_parameters(axes: Axes, model, x, y, shares) -> None:
+def draw_parameters(axes: Axes, model: FALLRegressor, x: Array, y: float, shares: Array) -> None:
     """The minimiser for given shares, its anchors, and all models that fit the sample exactly."""
     anchors = model.anchor_models_[:, :, 0]
     own = shared_model(anchors, x, y, shares, model.alpha)
@@ -227,24 +219,25 @@ def draw_parameters(axes: Axes, model, x, y, shares) -> None:
         text = f"$A_{label + 1}$" + (f", share {share:.2f}" if share > 0 else "")
         annotate_beyond(axes, text, own, anchor, np.ptp(anchors, axis=0))
     draw_shares(axes, own, shares)
-    axes.annotate("$W_i$", own, xytext=(14, 12), textcoords="offset points")
+    axes.annotate("$W_i$", (own[0], own[1]), xytext=(14, 12), textcoords="offset points")
     axes.set(xlabel="slope", xlim=tuple(slopes))
     axes.margins(y=0.15)
 
 
-def annotate_beyond(axes: Axes, text: str, start, end, extent) -> None:
-    """Write beyond the end of a line, as seen from its start."""
-    way = (end - start) / extent
-    way /= np.linalg.norm(way)
+def annotate_beyond(axes: Axes, text: str, start: Array, end: Array, extent: Array) -> None:
+    """Write a text beyond the end of a line, in the direction of the line."""
+    direction = (end - start) / extent
+    direction /= np.linalg.norm(direction)
     sides = [("right", "top"), ("center", "center"), ("left", "bottom")]
-    across, up = (sides[1 + (part > 0.3) - (part < -0.3)] for part in way)
-    axes.annotate(text, end, xytext=12 * way, textcoords="offset points", ha=across[0], va=up[1])
+    across, up = (sides[1 + (part > 0.3) - (part < -0.3)] for part in direction)
+    ends = (end[0], end[1]), (12 * direction[0], 12 * direction[1])
+    axes.annotate(text, *ends, textcoords="offset points", ha=across[0], va=up[1])
 
 
-def draw_shares(axes: Axes, place, shares) -> None:
-    """A small pie at a place of the axes: each anchor's share."""
+def draw_shares(axes: Axes, point: Array, shares: Array) -> None:
+    """Draw a small pie of the anchors' shares at a point."""
     if np.count_nonzero(shares) == 1:
-        axes.plot(*place, "o", ms=22, color=ANCHOR_COLORS[np.argmax(shares)], mec="black", mew=0.5)
+        axes.plot(*point, "o", ms=22, color=ANCHOR_COLORS[np.argmax(shares)], mec="black", mew=0.5)
         return
     ends = np.concatenate([[0.0], np.cumsum(shares)])
     for start, end, color in zip(ends[:-1], ends[1:], ANCHOR_COLORS, strict=True):
@@ -254,5 +247,5 @@ def draw_shares(axes: Axes, place, shares) -> None:
             outline = np.vstack([[0, 0], wedge, [0, 0]])
             # Matplotlib scales a marker to its own extent: the size undoes that.
             size = 22 * np.abs(outline).max()
-            (sector,) = axes.plot(*place, marker=MarkerPath(outline), markersize=size, zorder=5)
+            (sector,) = axes.plot(*point, marker=MarkerPath(outline), markersize=size, zorder=5)
             sector.set(color=color, markeredgecolor="black", markeredgewidth=0.5)

@@ -1,35 +1,38 @@
 """The paper's protocol: split, tune, refit, test, for one data set, model and seed.
 
-Recovered exactly, so that tuned ridge, lasso and KNN give the published figures: a tenth of the
-raw, unscaled samples is kept for the test by ``train_test_split`` with the run's number as seed;
-parameters are chosen by the mean error over three unshuffled folds of the rest; the model is
-fitted to all of the rest, timed, and tested, timed.
+It is recovered exactly: tuned ridge, lasso and KNN give the published figures. A tenth of the raw,
+unscaled samples is kept for the test by ``train_test_split`` with the run's number as seed.
+Parameters are chosen by the mean error over three unshuffled folds of the rest. The model is fitted
+to all of the rest, timed, and tested, timed.
 
 The split "grouped" is ours: the paper's random split puts recordings of one person, or repeated
-measurements of one material, in both parts. There samples of one group stay together, in the
-split and in the folds.
+measurements of one material, in both parts. In a grouped split, samples of one group stay together,
+in the parts and in the folds.
 """
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, train_test_split
 
 from .. import datasets
-from .models import MODELS, Model
-from .tuning import Search, Tuned, search_optuna
+from .models import MODELS
+from .tuning import Array, Folds, Model, Params, Search, Tuned, search_optuna
 
 N_RUNS = 50
 TEST_SIZE = 0.1
 N_FOLDS = 3
 SPLITS = ("random", "grouped")
 TUNERS = ("exhaustive", "optuna", "fixed")
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ DATASETS = {
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """What one run is: everything that decides its result.
+    """One run: everything that decides its result.
 
     ``budget`` is the seconds of the tuner "optuna", and 0 for the others.
     """
@@ -68,8 +71,15 @@ class Run:
     seed: int
 
 
-def plan(dataset_names, model_names, tuner, budget, n_runs, split="random") -> list[Run]:
-    """The runs of a table, seed by seed within a model within a data set.
+def plan(
+    dataset_names: Iterable[str],
+    model_names: Iterable[str],
+    tuner: str,
+    budget: float,
+    n_runs: int,
+    split: str = "random",
+) -> list[Run]:
+    """List the runs of a table by data set, then model, then seed.
 
     Where a model's space is too large for the tuner "exhaustive", Optuna takes its place.
 
@@ -82,18 +92,17 @@ def plan(dataset_names, model_names, tuner, budget, n_runs, split="random") -> l
     kernel_ridge optuna 60.0 0
     """
     runs = []
-    for dataset in dataset_names:
-        for name in model_names:
-            too_large = tuner == "exhaustive" and MODELS[name].exhaustive is None
-            used = "optuna" if too_large else tuner
-            seconds = float(budget) if used == "optuna" else 0.0
-            runs += [Run(split, dataset, name, used, seconds, seed) for seed in range(n_runs)]
+    for dataset, name in product(dataset_names, model_names):
+        too_large = tuner == "exhaustive" and MODELS[name].exhaustive is None
+        used = "optuna" if too_large else tuner
+        seconds = float(budget) if used == "optuna" else 0.0
+        runs += [Run(split, dataset, name, used, seconds, seed) for seed in range(n_runs)]
     return runs
 
 
 @lru_cache(maxsize=1)
-def load(name: str):
-    """Inputs, target and groups of a data set; the last one asked for is kept."""
+def load(name: str) -> tuple[Array, Array, Indices]:
+    """Inputs, target and groups of a data set; the last one loaded is kept."""
     bunch = DATASETS[name].fetch()
     groups = bunch.get("groups")
     if groups is None:
@@ -102,17 +111,20 @@ def load(name: str):
     return bunch.data, bunch.target, groups.ravel()
 
 
-def split_samples(n_samples: int, groups, seed: int, split: str):
+def split_samples(
+    n_samples: int, groups: Indices, seed: int, split: str
+) -> tuple[Indices, Indices]:
     """Indices of the training and the test part."""
     if split == "grouped":
         splitter = GroupShuffleSplit(n_splits=1, test_size=TEST_SIZE, random_state=seed)
         train, test = next(splitter.split(np.empty(n_samples), groups=groups))
-        # It keeps the file's order, where the first rows (FALL's anchors) are of one person.
+        # The splitter keeps the file's order, whose first rows, FALL's anchors, are of one person.
         return np.random.RandomState(seed).permutation(train), test
-    return train_test_split(np.arange(n_samples), test_size=TEST_SIZE, random_state=seed)
+    train, test = train_test_split(np.arange(n_samples), test_size=TEST_SIZE, random_state=seed)
+    return train, test
 
 
-def split_folds(n_samples: int, groups, split: str):
+def split_folds(n_samples: int, groups: Indices, split: str) -> Folds:
     """Index pairs of the folds of a training part."""
     samples = np.empty(n_samples)
     if split == "grouped":
@@ -120,8 +132,10 @@ def split_folds(n_samples: int, groups, split: str):
     return list(KFold(N_FOLDS).split(samples))
 
 
-def tune(model: Model, run: Run, X, y, folds, n_jobs=None) -> Tuned:
-    """Choose the parameters in the way that the run asks for."""
+def tune(
+    model: Model, run: Run, X: Array, y: Array, folds: Folds, n_jobs: int | None = None
+) -> Tuned:
+    """Choose the parameters by the tuner of the run."""
     if run.tuner == "fixed":
         return Tuned(dict(model.fixed), float("nan"), 0)
     search: Search = partial(search_optuna, budget=run.budget)
@@ -159,8 +173,8 @@ def evaluate(run: Run, n_jobs: int | None = None) -> dict[str, Any]:
     }
 
 
-def fit_and_test(run: Run, params: dict[str, Any]) -> dict[str, Any]:
-    """The part of a run that comes after the tuning: what of `evaluate` the parameters decide."""
+def fit_and_test(run: Run, params: Params) -> dict[str, Any]:
+    """Do the part of a run after the tuning; the result is what the parameters decide."""
     model = MODELS[run.model]
     X, y, groups = load(run.dataset)
     train, test = split_samples(len(X), groups, run.seed, run.split)
@@ -181,8 +195,8 @@ def fit_and_test(run: Run, params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def warm_up(model: Model, params, X, y) -> None:
-    """Fit and predict a few samples once a process: compilation and imports are not timed."""
+def warm_up(model: Model, params: Params, X: Array, y: Array) -> None:
+    """Fit and predict a few samples once per process: compilation and imports are not timed."""
     if model.name in WARM:
         return
     WARM.add(model.name)
@@ -196,7 +210,7 @@ WARM: set[str] = set()
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """The result of a call and its seconds."""
+    """Return the result of a call and its seconds."""
     start = time.perf_counter()
     result = call()
     return result, time.perf_counter() - start

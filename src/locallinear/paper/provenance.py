@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, commit, machine."""
+"""Where a result was made: versions, commit and machine."""
 
 import os
 import platform
@@ -40,7 +40,7 @@ def commit() -> str:
     here = Path(__file__)
     git = ["git", "-C", str(here.parent)]
     try:
-        # An environment may lie inside some other repository: ours has this file.
+        # The package may be installed inside another repository; ours holds this file.
         subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, **QUIET)
         described = [*git, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
         return subprocess.run(described, check=True, **QUIET).stdout.strip()

@@ -1,6 +1,6 @@
-"""A table drawn for the terminal, as Markdown, as LaTeX."""
+"""Result tables as text for the terminal, as Markdown and as LaTeX."""
 
-from .tables import HIGHER, LOWER, Cell, Table
+from .tables import HIGHER, LOWER, Cell, ResultTable
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 LATEX_MARKS = {LOWER: r"$\downarrow$", HIGHER: r"$\uparrow$", "*": "*"}
@@ -16,8 +16,8 @@ LATEX_CHARACTERS = {
 }
 
 
-def to_terminal(table: Table) -> str:
-    """Aligned columns; the bold codes are for a terminal, and click strips them elsewhere."""
+def to_terminal(table: ResultTable) -> str:
+    """Draw aligned columns; the codes for bold are for a terminal, elsewhere click strips them."""
     head = ["", "", *table.columns]
     lines = [head, *([first, second, *map(plain, cells)] for first, second, cells in table.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
@@ -34,8 +34,8 @@ def to_terminal(table: Table) -> str:
     return "\n".join([*drawn, "", *table.notes]) + "\n"
 
 
-def to_markdown(table: Table) -> str:
-    """A pipe table with its notes below."""
+def to_markdown(table: ResultTable) -> str:
+    """Draw a pipe table with its notes below."""
     lines = [f"**{table.title}**", ""]
     lines.append("| | | " + " | ".join(table.columns) + " |")
     lines.append("|---|---|" + "---|" * len(table.columns))
@@ -46,8 +46,8 @@ def to_markdown(table: Table) -> str:
     return "\n".join([*lines, "", *notes]) + "\n"
 
 
-def to_latex(table: Table) -> str:
-    """A booktabs table, to be input as it is."""
+def to_latex(table: ResultTable) -> str:
+    """Draw a booktabs table that a LaTeX file can include."""
     lines = [
         r"\begin{table*}",
         r"\small",
@@ -84,7 +84,7 @@ def latex_cell(cell: Cell) -> str:
 
 
 def latex(text: str) -> str:
-    """Text with what LaTeX would misread replaced."""
+    """Text with the characters replaced that LaTeX would misread."""
     return "".join(LATEX_CHARACTERS.get(character, character) for character in text)
 
 

@@ -1,7 +1,7 @@
-"""Many runs: workers that share a store, one process or several, on one machine or started twice.
+"""Doing many runs: one worker or several, which share a store.
 
-Workers know nothing of each other but what the store says, so a second command on the same store
-is no different from a second worker of the first.
+Workers know of each other only what the store holds, so a second command on the same store works
+like a second worker of the first.
 """
 
 import multiprocessing
@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, MutableMapping
 from datetime import UTC, datetime
 from multiprocessing import parent_process
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from .protocol import Run, evaluate, fit_and_test
 from .provenance import provenance
 from .store import Store
+from .tuning import Params
 
 POLL_S = 1.0
 Failure = tuple[Run, str]
@@ -35,7 +37,7 @@ def run_all(
     jobs : int
         Worker processes; 1 works in this process.
     watch : callable
-        Called after each run, or every second, to show how far things are.
+        Called after each run, or every second, to show the progress.
     """
     failed: dict[Run, str] = {}
     if jobs == 1:
@@ -45,8 +47,10 @@ def run_all(
     return list(failed.items())
 
 
-def run_in_processes(store_path, runs, jobs, watch) -> dict[Run, str]:
-    """The same with several workers; they are stopped when this process is interrupted."""
+def run_in_processes(
+    store_path: Path, runs: list[Run], jobs: int, watch: Callable[[], object]
+) -> dict[Run, str]:
+    """Finish all runs by several workers; an interrupt of this process stops them."""
     # Spawned and not forked: the threads of numerical libraries do not survive a fork.
     context = multiprocessing.get_context("spawn")
     cores = max(1, available_cores() // jobs)
@@ -74,8 +78,10 @@ def run_in_processes(store_path, runs, jobs, watch) -> dict[Run, str]:
     return reasons | dict.fromkeys(lost, f"its process ended with status {codes}")
 
 
-def work_alone(store_path, runs, cores, failed) -> None:
-    """The same as `work` in a process of its own, which leaves Ctrl-C to its parent."""
+def work_alone(
+    store_path: Path, runs: list[Run], cores: int, failed: MutableMapping[Run, str]
+) -> None:
+    """Work in a separate process, which leaves Ctrl-C to its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     work(store_path, runs, cores, failed)
 
@@ -87,7 +93,7 @@ def work(
     failed: MutableMapping[Run, str],
     watch: Callable[[], object] = lambda: None,
 ) -> None:
-    """Take runs that nobody has until all are finished or have failed, here or elsewhere."""
+    """Do runs that no other worker has, until all are finished or have failed."""
     with Store(store_path) as store, threadpool_limits(cores):
         while not is_orphan() and (pending := unfinished(store, runs, failed)):
             idle = True
@@ -102,14 +108,14 @@ def work(
                     idle = False
                     try:
                         store.finish(run, {**evaluate(run, cores), **stamp()})
-                    except Exception as error:  # one bad run must not cost a night of others
+                    except Exception as error:  # one bad run must not end the others
                         failed[run] = f"{type(error).__name__}: {error}"
                 watch()
             if idle:
-                time.sleep(POLL_S)  # others have the rest; should they die, it is ours
+                time.sleep(POLL_S)  # others have the rest; if they die, it is free again
 
 
-def refit(store: Store, run: Run, params: dict) -> None:
+def refit(store: Store, run: Run, params: Params) -> None:
     """Fit and test a finished run once more, with the parameters that it found."""
     store.replace(run, {**fit_and_test(run, params), **stamp()})
 
@@ -121,13 +127,13 @@ def unfinished(store: Store, runs: Iterable[Run], failed: MutableMapping[Run, st
 
 
 def is_orphan() -> bool:
-    """Whether this is a worker whose command was killed: it then stops after the run in hand."""
+    """Whether this is a worker whose command was killed; it stops after its present run."""
     parent = parent_process()
     return parent is not None and not parent.is_alive()
 
 
-def stamp() -> dict:
-    """Where and when a result was made."""
+def stamp() -> dict[str, Any]:
+    """Columns of a result that say where and when it was made."""
     return {**provenance(), "finished": datetime.now(UTC).isoformat(timespec="seconds")}
 
 

@@ -1,11 +1,11 @@
-"""Results that last: one SQLite file with a row a finished run and a claim a running one.
+"""The results file: SQLite, with one row per finished run and one claim per running one.
 
-A run is worth minutes, so the file must survive anything: SQLite's write-ahead log makes each
-row whole or absent whenever the process dies, and loses none that was committed. Two processes
-share the work through claims: a process writes that it has begun a run, with a heartbeat, and
-others leave that run alone until the result is there, the process is dead, or the heartbeat is
-older than the lease. A claim that is taken over costs at most a repeated run, never a wrong row:
-the first result of a run stays.
+A run takes minutes, so no finished one may be lost: SQLite's write-ahead log makes each row whole
+or absent whenever the process dies, and loses none that was committed. Two processes share the
+work through claims: a process writes that it has begun a run, with a heartbeat, and others leave
+that run alone until the result is there, the process is dead, or the heartbeat is older than the
+lease. A claim that is taken over costs at most a repeated run, never a wrong row: the first result
+of a run stays.
 
 The write-ahead log needs a local disk; do not put the file on a network share.
 """
@@ -21,54 +21,38 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, fields
+from dataclasses import astuple
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from .protocol import SPLITS, TUNERS, Run
 
-LEASE_S = 120.0  # a claim whose heartbeat is older has no owner any more
+LEASE_S = 120.0  # a claim whose heartbeat is older is free
 HEARTBEAT_S = 10.0
 BUSY_S = 60.0  # how long a writer waits for another one
 
-KEY = tuple(field.name for field in fields(Run))
-RESULT = (
-    "params",
-    "cv_mse",
-    "n_scored",
-    "mse",
-    "tuning_s",
-    "fit_s",
-    "test_s",
-    "n_train",
-    "n_test",
-    "warnings",
-    "versions",
-    "code",
-    "machine",
-    "finished",
+RUN_COLUMNS = "split TEXT, dataset TEXT, model TEXT, tuner TEXT, budget REAL, seed INTEGER"
+RESULT_COLUMNS = (
+    "params TEXT, cv_mse REAL, n_scored INTEGER, mse REAL, tuning_s REAL, fit_s REAL, test_s REAL, "
+    "n_train INTEGER, n_test INTEGER, warnings TEXT, versions TEXT, code TEXT, machine TEXT, "
+    "finished TEXT"
 )
-SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS runs (
-    split TEXT, dataset TEXT, model TEXT, tuner TEXT, budget REAL, seed INTEGER,
-    params TEXT, cv_mse REAL, n_scored INTEGER, mse REAL,
-    tuning_s REAL, fit_s REAL, test_s REAL, n_train INTEGER, n_test INTEGER,
-    warnings TEXT, versions TEXT, code TEXT, machine TEXT, finished TEXT,
-    PRIMARY KEY ({", ".join(KEY)})
-);
-CREATE TABLE IF NOT EXISTS claims (
-    split TEXT, dataset TEXT, model TEXT, tuner TEXT, budget REAL, seed INTEGER,
-    owner TEXT, host TEXT, pid INTEGER, heartbeat REAL,
-    PRIMARY KEY ({", ".join(KEY)})
-);
-"""
+CLAIM_COLUMNS = "owner TEXT, host TEXT, pid INTEGER, heartbeat REAL"
+KEY, RESULT = (
+    tuple(column.split()[0] for column in columns.split(", "))
+    for columns in (RUN_COLUMNS, RESULT_COLUMNS)
+)
+SCHEMA = [
+    f"CREATE TABLE IF NOT EXISTS {table} ({RUN_COLUMNS}, {columns}, PRIMARY KEY ({', '.join(KEY)}))"
+    for table, columns in (("runs", RESULT_COLUMNS), ("claims", CLAIM_COLUMNS))
+]
 THIS_RUN = " AND ".join(f"{name} = ?" for name in KEY)
 INSERT = (
     f"INSERT OR IGNORE INTO runs ({', '.join((*KEY, *RESULT))}) "
     f"VALUES ({', '.join('?' * len((*KEY, *RESULT)))})"
 )
-NOTHING = {"warnings": "", "code": ""}  # what an empty cell of an export is; None elsewhere
+EMPTY = {"warnings": "", "code": ""}  # value of an empty cell of an export; None elsewhere
 
 
 class Store:
@@ -76,10 +60,10 @@ class Store:
 
     Parameters
     ----------
-    path : path
+    path : Path
         Made where it does not exist.
     lease_s, heartbeat_s : float
-        When a silent claim is taken over, and how often a live one is renewed.
+        Age at which a claim that is not renewed is taken over; time between two renewals.
 
     Examples
     --------
@@ -95,30 +79,32 @@ class Store:
     [0.9]
     """
 
-    def __init__(self, path, *, lease_s: float = LEASE_S, heartbeat_s: float = HEARTBEAT_S):
-        self.path = Path(path)
+    def __init__(
+        self, path: Path, *, lease_s: float = LEASE_S, heartbeat_s: float = HEARTBEAT_S
+    ) -> None:
+        self.path = path
         self.lease_s = lease_s
         self.heartbeat_s = heartbeat_s
         self.owner = secrets.token_hex(8)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = connect(self.path)
         with self._write() as cursor:
-            for statement in filter(str.strip, SCHEMA.split(";")):
+            for statement in SCHEMA:
                 cursor.execute(statement)
 
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was finished is in it."""
+        """Close the file."""
         self._connection.close()
 
     @contextmanager
     def claim(self, run: Run) -> Iterator[bool]:
-        """Try to get a run for this process; yields whether it did.
+        """Try to claim a run for this process; yield whether that succeeded.
 
         The claim is renewed by a thread while the block runs and withdrawn after it.
         """
@@ -147,7 +133,7 @@ class Store:
             cursor.execute(INSERT, (*astuple(run), *(row[name] for name in RESULT)))
 
     def replace(self, run: Run, result: dict[str, Any]) -> None:
-        """Write what has changed of a finished run's result."""
+        """Overwrite some columns of a finished run's result."""
         changed = result | as_text(result)
         columns = ", ".join(f"{name} = ?" for name in changed)
         with self._write() as cursor:
@@ -156,13 +142,12 @@ class Store:
             )
 
     def take_in(self, path: Path) -> None:
-        """Add the rows of an export that are not here yet; SQLite gives them their types back."""
+        """Add the rows of an export that are missing; SQLite converts them to their types."""
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
             rows = list(reader)
-        wrong = None if reader.fieldnames == [*KEY, *RESULT] else 1
-        for line, row in enumerate(rows, 2):
-            wrong = wrong or (None if is_whole(row) else line)
+        broken = (line for line, row in enumerate(rows, 2) if not is_whole(row))
+        wrong = 1 if reader.fieldnames != [*KEY, *RESULT] else next(broken, None)
         if wrong:
             raise ValueError(
                 f"{path} should be an export of this command; line {wrong} is not of one. Move it "
@@ -170,7 +155,7 @@ class Store:
             )
         with self._write() as cursor:
             for row in rows:
-                cursor.execute(INSERT, [row[name] or NOTHING.get(name) for name in (*KEY, *RESULT)])
+                cursor.execute(INSERT, [row[name] or EMPTY.get(name) for name in (*KEY, *RESULT)])
 
     def finished(self) -> set[Run]:
         """All runs that have a result."""
@@ -206,13 +191,13 @@ class Store:
             )
             return True
 
-    def _is_alive(self, its_host: str, pid: int, heartbeat: float) -> bool:
+    def _is_alive(self, claim_host: str, pid: int, heartbeat: float) -> bool:
         if time.time() - heartbeat > self.lease_s:
             return False
-        return its_host != host() or process_exists(pid)
+        return claim_host != host() or process_exists(pid)
 
     def _renew(self, run: Run, done: threading.Event) -> None:
-        connection = connect(self.path)  # SQLite connections stay in their thread
+        connection = connect(self.path)  # a connection of SQLite is for one thread
         try:
             while not done.wait(self.heartbeat_s):
                 connection.execute(
@@ -237,7 +222,7 @@ class Store:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file, or say that it is not one of ours."""
+    """Open a results file; refuse any other file."""
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
     try:
         switch_to_write_ahead_log(connection)
@@ -252,7 +237,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def switch_to_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Turn the log on. SQLite does not wait for the lock here as it does elsewhere, so we do."""
+    """Turn the log on; wait for the lock, which SQLite does everywhere but here."""
     deadline = time.monotonic() + BUSY_S
     while True:
         try:
@@ -265,7 +250,7 @@ def switch_to_write_ahead_log(connection: sqlite3.Connection) -> None:
 
 
 def host() -> str:
-    """A name within which a process id means one process: machine and, on Linux, pid namespace."""
+    """Name of where process ids are unique: the machine and, on Linux, the pid namespace."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -274,20 +259,20 @@ def host() -> str:
 
 
 def process_exists(pid: int) -> bool:
-    """Whether a process of this host lives; where that cannot be asked harmlessly, True."""
+    """Whether a process of this host exists; True where the question could end the process."""
     if os.name != "posix":
         return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except PermissionError:  # a process of another user
         return True
     return True
 
 
 def is_whole(row: dict[str, Any]) -> bool:
-    """Whether a line of an export has all that tables are made of."""
+    """Whether a line of an export has all that the tables need."""
     try:
         numbers = [float(row[name]) for name in ("budget", "mse", "tuning_s", "fit_s", "test_s")]
         int(row["seed"])
@@ -299,7 +284,7 @@ def is_whole(row: dict[str, Any]) -> bool:
 
 
 def as_text(result: dict[str, Any]) -> dict[str, str]:
-    """The dictionaries of a result, as they stand in the file."""
+    """The dictionaries of a result as text, for the file."""
     return {
         name: json.dumps(result[name], sort_keys=True)
         for name in ("params", "versions")

@@ -1,7 +1,7 @@
-"""Means and spreads over runs: what the store's rows amount to, before any table is drawn."""
+"""Means and spreads over the runs of the store, for the tables."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -40,7 +40,7 @@ class Results:
     test_s: Summary
 
 
-def summarize(values) -> Summary:
+def summarize(values: Sequence[float]) -> Summary:
     """Mean, spread and uncertainty of the mean.
 
     Examples
@@ -49,10 +49,10 @@ def summarize(values) -> Summary:
     >>> summarize([1.0, 2.0, 3.0, 4.0])
     Summary(mean=2.5, spread=2.19..., uncertainty=2.05...)
     """
-    values = np.asarray(values, dtype=float)
-    n = len(values)
-    error = student.ppf(0.975, n - 1) * values.std(ddof=1) / sqrt(n) if n > 1 else float("inf")
-    return Summary(float(values.mean()), float(1.96 * values.std()), float(error))
+    numbers = np.asarray(values, dtype=float)
+    n = len(numbers)
+    error = student.ppf(0.975, n - 1) * numbers.std(ddof=1) / sqrt(n) if n > 1 else float("inf")
+    return Summary(float(numbers.mean()), float(1.96 * numbers.std()), float(error))
 
 
 def collect(
@@ -60,8 +60,8 @@ def collect(
 ) -> dict[Key, Results]:
     """Results of every pair of data set and model that has runs.
 
-    Where a model was tuned in several ways, those that ``tuner`` and ``budget`` ask for are shown,
-    else the more thorough ones.
+    Where a model was tuned in several ways, the runs of ``tuner`` and ``budget`` are shown; where
+    there are none, those of the more thorough way.
     """
     order = [tuner, *TUNERS]
     ways: dict[Key, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
@@ -73,7 +73,7 @@ def collect(
 
 
 def results(rows: list[dict[str, Any]]) -> Results:
-    """Summaries of runs that were tuned in the same way."""
+    """Summarize runs that were tuned in the same way."""
     return Results(
         n_runs=len(rows),
         tuner=rows[0]["tuner"],

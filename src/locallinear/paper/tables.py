@@ -1,8 +1,9 @@
 """The paper's tables as cells with bold, marks and notes; ``render`` draws them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
+from typing import Any
 
 import numpy as np
 
@@ -17,22 +18,25 @@ LINEAR_KERNEL = (
     "On all sets but Superconductivity the paper's KRR figures are, to the digit, those of a "
     "linear kernel; ours searches the RBF and polynomial kernels that the paper lists."
 )
+Rows = Iterable[dict[str, Any]]
+Names = Sequence[str]
+Marks = tuple[str, ...]
+Times = dict[str, published.Value]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place of a table."""
+    """Text of one cell, whether it is bold, and the marks after it."""
 
     text: str
     bold: bool = False
-    marks: tuple[str, ...] = ()
+    marks: Marks = ()
 
 
 @dataclass
-class Table:
+class ResultTable:
     """A table before it is drawn: ``rows`` are (first label, second label, cells)."""
 
-    name: str
     title: str
     columns: list[str]
     rows: list[tuple[str, str, list[Cell]]] = field(default_factory=list)
@@ -40,25 +44,36 @@ class Table:
 
 
 def table1(
-    rows,
-    dataset_names=tuple(DATASETS),
-    model_names=tuple(MODELS),
-    tuner="exhaustive",
-    budget=None,
-):
-    """Test errors, ours above the paper's."""
+    rows: Rows,
+    dataset_names: Names,
+    model_names: Names,
+    tuner: str = "exhaustive",
+    budget: float | None = None,
+) -> ResultTable:
+    """Make Table 1: test errors, ours above the paper's.
+
+    Parameters
+    ----------
+    rows : dicts
+        All rows of the store.
+    dataset_names, model_names : str
+        Which lines and columns the table has.
+    tuner : str
+    budget : float or None
+        Of the runs that are shown where a model was tuned in several ways.
+    """
     found = collect(rows, tuner, "random", budget)
-    table = Table("table1", "Mean squared error on the test part", titles(model_names))
+    table = ResultTable("Mean squared error on the test part", titles(model_names))
     notes = Notes()
     starred = False
     for dataset in dataset_names:
         ours = {name: found.get((dataset, name)) for name in model_names}
-        starred |= any((dataset, name) in published.UNTUNED for name in model_names)
         theirs = {name: published.ERRORS.get((dataset, name)) for name in model_names}
-        table.rows.append(
-            (DATASETS[dataset].title, "ours", error_cells(ours, theirs, dataset, notes))
-        )
-        table.rows.append(("", "paper", published_cells(theirs, dataset)))
+        starred |= any((dataset, name) in published.UNTUNED for name in model_names)
+        table.rows += [
+            (DATASETS[dataset].title, "ours", error_cells(ours, theirs, notes)),
+            ("", "paper", published_cells(theirs, dataset)),
+        ]
     table.notes = [
         *general_notes(notes),
         f"{LOWER}, {HIGHER}: lower, higher than the paper's mean by more than the uncertainty of "
@@ -71,41 +86,36 @@ def table1(
 
 
 def table2(
-    rows,
-    dataset_names=tuple(DATASETS),
-    model_names=tuple(MODELS),
-    tuner="exhaustive",
-    budget=None,
-):
-    """Seconds to train and to test, and their ratios to KNN's, ours above the paper's."""
+    rows: Rows,
+    dataset_names: Names,
+    model_names: Names,
+    tuner: str = "exhaustive",
+    budget: float | None = None,
+) -> ResultTable:
+    """Make Table 2: seconds to train and to test, and their ratios to those of KNN."""
     found = collect(rows, tuner, "random", budget)
-    table = Table("table2", "Seconds to train and to test", titles(model_names))
+    table = ResultTable("Seconds to train and to test", titles(model_names))
     notes = Notes()
     for dataset in dataset_names:
+        shown = {name: results for (where, name), results in found.items() if where == dataset}
+        marks = {name: notes.how(shown[name]) for name in model_names if name in shown}
         label = DATASETS[dataset].title
-        marks = {
-            name: notes.how(found[dataset, name])
-            for name in model_names
-            if (dataset, name) in found
-        }
         for what, column, theirs in (
             ("train", "fit_s", published.TRAIN_S),
             ("test", "test_s", published.TEST_S),
         ):
-            ours = {
-                name: (summary.mean, summary.spread)
-                for (where, name), shown in found.items()
-                if where == dataset and (summary := getattr(shown, column))
-            }
+            summaries = {name: getattr(results, column) for name, results in shown.items()}
+            ours = {name: (summary.mean, summary.spread) for name, summary in summaries.items()}
             paper = {name: value for (where, name), value in theirs.items() if where == dataset}
-            table.rows += [
-                (label, f"{what} s, ours", time_cells(ours, model_names, marks)),
-                ("", f"{what} s, paper", published_times(paper, model_names)),
-                ("", f"{what} ÷ KNN, ours", ratio_cells(ours, model_names)),
-                ("", f"{what} ÷ KNN, paper", ratio_cells(paper, model_names)),
-            ]
-            label = ""
-    table.rows = [row for row in table.rows if row[0] or any(c.text != ABSENT for c in row[2])]
+            for second, texts, after in (
+                (f"{what} s, ours", measured(ours), marks),
+                (f"{what} s, paper", printed(paper), {}),
+                (f"{what} ÷ KNN, ours", ratios(ours), {}),
+                (f"{what} ÷ KNN, paper", ratios(paper), {}),
+            ):
+                if label or not set(texts).isdisjoint(model_names):
+                    table.rows.append((label, second, line(model_names, texts, after)))
+                label = ""
     table.notes = [
         *general_notes(notes),
         "Times are of one fit with the chosen parameters to the training part, and one prediction "
@@ -115,15 +125,22 @@ def table2(
     return table
 
 
-def honest_table(rows, dataset_names, model_names=tuple(MODELS), tuner="exhaustive", budget=None):
-    """Test errors on grouped splits above those on random ones, both ours."""
-    table = Table("honest", "Mean squared error on grouped and random splits", titles(model_names))
+def honest_table(
+    rows: Rows,
+    dataset_names: Names,
+    model_names: Names,
+    tuner: str = "exhaustive",
+    budget: float | None = None,
+) -> ResultTable:
+    """Make the table of test errors on grouped splits above those on random ones, both ours."""
+    title = "Mean squared error on grouped and random splits"
+    table = ResultTable(title, titles(model_names))
     notes = Notes()
     for dataset in dataset_names:
         for split, label in (("grouped", DATASETS[dataset].title), ("random", "")):
             found = collect(rows, tuner, split, budget)
             ours = {name: found.get((dataset, name)) for name in model_names}
-            table.rows.append((label, split, error_cells(ours, {}, dataset, notes)))
+            table.rows.append((label, split, error_cells(ours, {}, notes)))
     table.notes = [
         *general_notes(notes),
         "Grouped: no person (Parkinsons) and no repeated input (elsewhere) is in both the "
@@ -134,14 +151,14 @@ def honest_table(rows, dataset_names, model_names=tuple(MODELS), tuner="exhausti
 
 
 class Notes:
-    """Footnotes, each written once and named by a letter, and the commits of what is shown."""
+    """Footnotes, each written once and named by a letter, and the commits of the rows shown."""
 
     def __init__(self) -> None:
         self.letters: dict[str, str] = {}
         self.codes: set[str] = set()
 
-    def how(self, shown: Results) -> tuple[str, ...]:
-        """Letter of the note on how runs were tuned, none where they are as announced."""
+    def how(self, shown: Results) -> Marks:
+        """Letter of the note on how runs were tuned; none if the general note says it."""
         self.codes |= shown.codes
         if shown.n_runs >= N_RUNS and shown.tuner == "exhaustive":
             return ()
@@ -160,13 +177,13 @@ class Notes:
 
 
 def letter_name(number: int) -> str:
-    """Return a, b, ... z, aa, ab, ... ."""
+    """Return a, b, ... z, aa, ab, ... by number."""
     first, last = divmod(number, 26)
     return ("" if first == 0 else letter_name(first - 1)) + chr(ord("a") + last)
 
 
 def general_notes(notes: Notes) -> list[str]:
-    """What every table says."""
+    """Notes that every table has."""
     codes = ", ".join(sorted(notes.codes))
     return [
         f"Mean ± 1.96 standard deviations over {N_RUNS} runs, all configurations searched, "
@@ -175,13 +192,17 @@ def general_notes(notes: Notes) -> list[str]:
     ]
 
 
-def titles(model_names) -> list[str]:
-    """Column heads."""
+def titles(model_names: Names) -> list[str]:
+    """Column heads of a table."""
     return [MODELS[name].title for name in model_names]
 
 
-def error_cells(ours, theirs, dataset, notes: Notes) -> list[Cell]:
-    """A line of our errors: best in bold, marks against the paper, a letter for the tuning."""
+def error_cells(
+    ours: Mapping[str, Results | None],
+    theirs: Mapping[str, published.Value | None],
+    notes: Notes,
+) -> list[Cell]:
+    """Cells of our errors: best in bold, marks against the paper, a letter for the tuning."""
     best = least(shown.error.mean for shown in ours.values() if shown)
     cells = []
     for name, shown in ours.items():
@@ -196,32 +217,8 @@ def error_cells(ours, theirs, dataset, notes: Notes) -> list[Cell]:
     return cells
 
 
-def least(means: Iterable[float]) -> str:
-    """The least of the means as it is printed: what prints alike is equally good."""
-    return two_decimals(min(means, default=float("nan")))
-
-
-def two_decimals(error: float) -> str:
-    """An error as the paper prints it; one that is beyond all measure by its power of ten.
-
-    Examples
-    --------
-    >>> from locallinear.paper.tables import two_decimals
-    >>> two_decimals(41.238), two_decimals(967567474347.5)
-    ('41.24', '9.7e+11')
-    """
-    return f"{error:.2f}" if not error >= 1e5 else f"{error:.1e}"
-
-
-def difference(error: Summary, theirs) -> tuple[str, ...]:
-    """The mark of an error that differs from the paper's beyond doubt and rounding."""
-    if theirs is None or abs(error.mean - theirs[0]) <= error.uncertainty + 0.005:
-        return ()
-    return (LOWER,) if error.mean < theirs[0] else (HIGHER,)
-
-
-def published_cells(theirs, dataset) -> list[Cell]:
-    """A line of the paper's errors."""
+def published_cells(theirs: Mapping[str, published.Value | None], dataset: str) -> list[Cell]:
+    """Cells of the paper's errors: best in bold, a star where it did not tune."""
     best = least(value[0] for value in theirs.values() if value)
     cells = []
     for name, value in theirs.items():
@@ -234,39 +231,59 @@ def published_cells(theirs, dataset) -> list[Cell]:
     return cells
 
 
-def time_cells(times: dict[str, published.Value], model_names, marks) -> list[Cell]:
-    """A line of our seconds."""
-    cells = []
-    for name in model_names:
-        if name not in times:
-            cells.append(Cell(ABSENT))
-            continue
-        mean, spread = times[name]
-        text = f"{two_digits(mean)} ± {two_digits(spread)}"
-        cells.append(Cell(text, marks=marks.get(name, ())))
-    return cells
+def least(means: Iterable[float]) -> str:
+    """The least of the means as it is printed; means that print alike are equally good."""
+    return two_decimals(min(means, default=float("nan")))
 
 
-def published_times(times: dict[str, published.Value], model_names) -> list[Cell]:
-    """A line of the paper's seconds, as printed there."""
-    cells = []
-    for name in model_names:
-        if name not in times:
-            cells.append(Cell(ABSENT))
-            continue
-        mean, spread = times[name]
-        cells.append(Cell(f"≈ {mean:g}" if isnan(spread) else f"{mean:.2f} ± {spread:.2f}"))
-    return cells
+def two_decimals(error: float) -> str:
+    """An error as the paper prints it; from 100,000 on with a power of ten.
+
+    Examples
+    --------
+    >>> from locallinear.paper.tables import two_decimals
+    >>> two_decimals(41.238), two_decimals(967567474347.5)
+    ('41.24', '9.7e+11')
+    """
+    return f"{error:.2f}" if not error >= 1e5 else f"{error:.1e}"
 
 
-def ratio_cells(times: dict[str, published.Value], model_names) -> list[Cell]:
-    """A line of ratios to KNN's time, where both are known and neither is printed as 0."""
+def difference(error: Summary, theirs: published.Value | None) -> Marks:
+    """Mark of an error that differs from the paper's by more than uncertainty and rounding."""
+    if theirs is None or abs(error.mean - theirs[0]) <= error.uncertainty + 0.005:
+        return ()
+    return (LOWER,) if error.mean < theirs[0] else (HIGHER,)
+
+
+def line(model_names: Names, texts: Mapping[str, str], marks: Mapping[str, Marks]) -> list[Cell]:
+    """Cells of the models in their order; those without a text are absent."""
+    return [
+        Cell(texts[name], marks=marks.get(name, ())) if name in texts else Cell(ABSENT)
+        for name in model_names
+    ]
+
+
+def measured(times: Times) -> dict[str, str]:
+    """Our seconds as text."""
+    return {
+        name: f"{two_digits(mean)} ± {two_digits(spread)}" for name, (mean, spread) in times.items()
+    }
+
+
+def printed(times: Times) -> dict[str, str]:
+    """The paper's seconds as they are printed there."""
+    return {
+        name: f"≈ {mean:g}" if isnan(spread) else f"{mean:.2f} ± {spread:.2f}"
+        for name, (mean, spread) in times.items()
+    }
+
+
+def ratios(times: Times) -> dict[str, str]:
+    """Ratios to the time of KNN, where both are known and neither is printed as 0."""
     base = times.get("knn", (0.0, 0.0))[0]
-    cells = []
-    for name in model_names:
-        mean = times.get(name, (0.0, 0.0))[0]
-        cells.append(Cell(two_digits(mean / base) if base > 0 and mean > 0 else ABSENT))
-    return cells
+    return {
+        name: two_digits(mean / base) for name, (mean, _) in times.items() if base > 0 and mean > 0
+    }
 
 
 def two_digits(value: float) -> str:
@@ -280,6 +297,6 @@ def two_digits(value: float) -> str:
     """
     if value >= 10:
         return f"{value:.0f}"
-    if value >= 0.1 or value < 1e-6:  # below a microsecond, no clock is to be believed
+    if value >= 0.1 or value < 1e-6:  # no clock is exact below a microsecond
         return f"{value:.2f}"
     return np.format_float_positional(value, 2, unique=False, fractional=False)

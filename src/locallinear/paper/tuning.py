@@ -7,32 +7,71 @@ paper's way, which scores as many as fit into a time budget.
 
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import ParameterGrid
 from sklearn.neighbors import NearestNeighbors
 
+from .. import FALLRegressorCV
+from ..runtime.extras import extra
+
+Array = NDArray[np.float64]
+Params = dict[str, Any]
+Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 Search = Callable[..., "Tuned"]
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """What a search found: the best parameters, their error, and how many were scored."""
+class Model:
+    """An entry of the comparison.
 
-    params: dict[str, Any]
+    Attributes
+    ----------
+    name, title : str
+        In commands and the store; in tables.
+    make : callable (params, X) → estimator
+        X is the data that the estimator will be fitted to.
+    spaces : tuple of dict
+        Grids whose union is searched, as in scikit-learn's ParameterGrid.
+    exhaustive : callable or None
+        How the whole space is searched; None where it is too large, and Optuna is used.
+    fixed : dict
+        Parameters of the tuner "fixed".
+    """
+
+    name: str
+    title: str
+    make: Callable[[Params, Array], Any]
+    spaces: tuple[dict[str, list], ...]
+    exhaustive: Search | None
+    fixed: Params = field(default_factory=dict)
+
+    @property
+    def n_configurations(self) -> int:
+        """Size of the search space."""
+        return sum(prod(len(values) for values in space.values()) for space in self.spaces)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Result of a search: the best parameters, their error, and how many were scored."""
+
+    params: Params
     cv_mse: float
     n_scored: int
 
 
-def score(model, params, X, y, folds) -> float:
+def score(model: Model, params: Params, X: Array, y: Array, folds: Folds) -> float:
     """Mean over the folds of the mean squared error; infinite where a fit fails.
 
-    A kernel matrix that is singular to rounding counts as a failure: scikit-learn then goes over
-    to a least-squares solution whose cost, on the two large sets, is hours a fit.
+    A kernel matrix that is singular to rounding counts as a failure: scikit-learn would go over to
+    a least-squares solution, which takes hours per fit on the two large sets.
     """
     errors = []
     with warnings.catch_warnings():
@@ -47,18 +86,22 @@ def score(model, params, X, y, folds) -> float:
     return float(np.mean(errors))
 
 
-def search_grid(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
-    """Score every configuration, one fit and prediction a fold."""
+def search_grid(
+    model: Model, X: Array, y: Array, folds: Folds, seed: int = 0, n_jobs: int | None = None
+) -> Tuned:
+    """Score every configuration, by one fit and prediction per fold."""
     grid = [params for space in model.spaces for params in ParameterGrid(space)]
     errors = [score(model, params, X, y, folds) for params in grid]
     return best_of(model, grid, errors)
 
 
-def search_neighbors(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
-    """KNN's space from one neighbour search a fold: every K is a prefix of the largest.
+def search_neighbors(
+    model: Model, X: Array, y: Array, folds: Folds, seed: int = 0, n_jobs: int | None = None
+) -> Tuned:
+    """Score KNN's space by one neighbour search per fold: each K is a prefix of the largest.
 
-    Where several samples are equally far at the K-th place, a search for K alone may keep others
-    of them; neither choice is better.
+    Where several samples are equally far at the K-th rank, a search for K alone may keep others of
+    them; neither choice is better.
     """
     (space,) = model.spaces
     grid = [
@@ -84,7 +127,7 @@ def search_neighbors(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
     return best_of(model, grid, errors)
 
 
-def neighbor_weights(distances, weights):
+def neighbor_weights(distances: Array, weights: str) -> Array:
     """Weights of sorted neighbours as in scikit-learn: exact matches share all the weight."""
     if weights == "uniform":
         return np.ones_like(distances)
@@ -93,52 +136,58 @@ def neighbor_weights(distances, weights):
         return np.where(exact.any(axis=1, keepdims=True), exact, 1 / distances)
 
 
-def prefix_means(values, weights):
+def prefix_means(values: Array, weights: Array) -> Array:
     """Weighted means of the first 1, 2, ... K values of each row, (q, K)."""
     return np.cumsum(weights * values, axis=1) / np.cumsum(weights, axis=1)
 
 
-def search_fall(model, X, y, folds, seed=0, n_jobs=None) -> Tuned:
-    """FALL's whole space at once, by the library's own search.
+def search_fall(
+    model: Model, X: Array, y: Array, folds: Folds, seed: int = 0, n_jobs: int | None = None
+) -> Tuned:
+    """Score FALL's whole space at once, by the library's own search.
 
     Its anchors are a random order of each fold's samples, where the paper takes the first ones;
     both are uniform draws, since the split has shuffled the samples.
     """
-    from .. import FALLRegressorCV
-    from ..search.search import STOPPED
-
     (space,) = model.spaces
-    with warnings.catch_warnings():  # an interrupted search keeps its best, but this run does not
-        warnings.filterwarnings("ignore", "The search was interrupted")
-        search = FALLRegressorCV(
-            grid={**space, "scaling": [None]},
-            cv=folds,
-            scoring="neg_mean_squared_error",
-            random_state=seed,
-            n_jobs=n_jobs,
-        ).fit(X, y)
-    if (search.cv_results_["reason"] == STOPPED).any():
-        raise KeyboardInterrupt  # a part of the space is no result here
+    search = FALLRegressorCV(
+        grid={**space, "scaling": [None]},
+        cv=folds,
+        scoring="neg_mean_squared_error",
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
+    with warnings.catch_warnings():
+        # An interrupted search warns and keeps its best; here a part of the space is no result.
+        warnings.filterwarnings("error", "The search was interrupted")
+        try:
+            search.fit(X, y)
+        except UserWarning as interruption:
+            raise KeyboardInterrupt from interruption
     params = {name: search.best_params_[name] for name in space}
     return Tuned(params, -float(search.best_score_), int(search.n_configurations_))
 
 
-def search_optuna(model, X, y, folds, seed=0, n_jobs=None, *, budget: float) -> Tuned:
+def search_optuna(
+    model: Model,
+    X: Array,
+    y: Array,
+    folds: Folds,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    *,
+    budget: float,
+) -> Tuned:
     """Optuna's tree-structured Parzen estimator for ``budget`` seconds, the paper's way.
 
-    No more trials than the space has configurations, and none is scored twice. A trial that has
-    begun is finished, and one always is.
+    There are no more trials than the space has configurations, and no configuration is scored
+    twice. A trial that has begun is finished, and at least one is.
     """
-    try:
-        import optuna
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "The tuner 'optuna' needs Optuna: pip install 'locallinear[tune]'."
-        ) from error
+    optuna = extra("optuna", "tune", "Searches by the tuner 'optuna'")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    scored: dict[str, tuple[dict, float]] = {}
+    scored: dict[str, tuple[Params, float]] = {}
 
-    def objective(trial) -> float:
+    def objective(trial: Any) -> float:
         params = suggest(trial, model.spaces)
         key = repr(sorted(params.items()))
         if key not in scored:
@@ -147,8 +196,8 @@ def search_optuna(model, X, y, folds, seed=0, n_jobs=None, *, budget: float) -> 
 
     end = time.monotonic() + budget
 
-    def stop_at_the_end(study, trial) -> None:
-        # Not Optuna's own time-out, which may pass before the first trial.
+    def stop_at_the_end(study: Any, trial: Any) -> None:
+        # Optuna's own timeout may pass before the first trial.
         if time.monotonic() >= end:
             study.stop()
 
@@ -158,20 +207,24 @@ def search_optuna(model, X, y, folds, seed=0, n_jobs=None, *, budget: float) -> 
     return best_of(model, grid, errors)
 
 
-def suggest(trial, spaces) -> dict[str, Any]:
-    """One configuration. Numbers are suggested by their place in the list, which keeps order."""
+def suggest(trial: Any, spaces: Sequence[dict[str, list]]) -> Params:
+    """Let a trial choose one configuration of a union of grids, for any estimator.
+
+    Numbers are suggested by their index in the list, which keeps their order. That, and the union,
+    is more than `locallinear.tune.suggest_params` offers, and decides which configurations a seed
+    gives.
+    """
     which = trial.suggest_categorical("space", range(len(spaces))) if len(spaces) > 1 else 0
     params = {}
     for name, values in spaces[which].items():
         if isinstance(values[0], bool | str):
             params[name] = trial.suggest_categorical(f"{name}[{which}]", values)
         else:
-            place = trial.suggest_int(f"{name}[{which}]", 0, len(values) - 1)
-            params[name] = values[place]
+            params[name] = values[trial.suggest_int(f"{name}[{which}]", 0, len(values) - 1)]
     return params
 
 
-def best_of(model, grid, errors) -> Tuned:
+def best_of(model: Model, grid: Sequence[Params], errors: Sequence[float] | Array) -> Tuned:
     """The configuration with the least error, the first of equals."""
     best = int(np.argmin(errors))
     if not np.isfinite(errors[best]):

@@ -1,1 +1,1 @@
-"""What a program needs whatever it computes: chunks of rows, threads, files, progress, extras."""
+"""What a program needs, whatever it computes: chunks, threads, files, progress, extras."""

@@ -1,24 +1,24 @@
-"""Packages that only some of the library needs: imported when asked for, by name where missing."""
+"""Optional packages: imported when they are needed, with a clear error where they are missing."""
 
 from importlib import import_module
 from types import ModuleType
 
 
 class MissingExtraError(ModuleNotFoundError):
-    """A package that is not installed; the message says how to install it."""
+    """An optional package is not installed; the message says how to install it."""
 
 
 def extra(module: str, name: str, what: str) -> ModuleType:
-    """A module of an optional package.
+    """Import a module of an optional package.
 
     Parameters
     ----------
     module : str
-        What to import, such as "matplotlib.pyplot".
+        The module, such as "matplotlib.pyplot".
     name : str
         The extra that installs it: ``pip install 'locallinear[name]'``.
     what : str
-        What cannot be had without it, in the plural, to start a sentence with.
+        What needs the package, in the plural: the first word of the error message.
 
     Examples
     --------

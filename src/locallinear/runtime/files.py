@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whoever else writes them and whenever the writer is killed."""
+"""Files that are complete or absent, also when the writer is killed or has competitors."""
 
 import os
 import tempfile
@@ -10,9 +10,9 @@ from typing import IO
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A binary file to write and read, which takes the place of `path` once the block is done.
+    """Open a binary file that replaces `path` when the block ends without an error.
 
-    It is written beside its final place, so that moving it there is one step for the system.
+    The file is written in the folder of `path`, so that the system can move it in one step.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write bytes as a file that is whole or absent; folders on the way are made."""
+    """Write bytes to a file that is complete or absent; make its folders if they are missing."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:

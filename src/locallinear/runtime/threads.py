@@ -1,4 +1,4 @@
-"""How many threads are used."""
+"""The number of threads that computations use."""
 
 import threading
 from collections.abc import Iterator
@@ -9,35 +9,38 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
-_inside: list = []  # the limit that is in force, once for each context that is in it
+# The limit in force, once per `one_blas_thread` context that is open in any thread.
+_open_limits: list = []
 
 
 def all_threads() -> int:
-    """As many as scikit-learn's own brute force uses, within what OMP_NUM_THREADS allows.
+    """Number of threads that scikit-learn's compiled loops use, within OMP_NUM_THREADS.
 
-    In the worker processes of joblib that is each one's share of the processors.
+    In a worker process of joblib, this is the share of the processors that the worker has.
     """
     return _openmp_effective_n_threads()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A context in which a matrix product uses one thread.
+    """Context in which each matrix product uses one thread.
 
-    Products of a chunk are small: threads of their own cost more than they give, and on a busy
-    machine wait for each other many times longer than the product takes.
+    The products of one chunk are small: more threads cost more time than they save, and on a busy
+    machine the threads wait for each other much longer than the product takes.
 
-    The number of threads belongs to the process. So the first to come in sets it and the last to
-    leave sets it back; if each did, contexts of several threads would set back each other's.
+    The number of threads belongs to the whole process. The first context to open sets it and the
+    last one to close restores it: if each context did so, contexts in several threads would
+    restore each other's setting.
     """
     with _lock:
-        _inside.append(_inside[0] if _inside else _controller().limit(limits=1, user_api="blas"))
+        limit = _open_limits[0] if _open_limits else _controller().limit(limits=1, user_api="blas")
+        _open_limits.append(limit)
     try:
         yield
     finally:
         with _lock:
-            limit = _inside.pop()
-            if not _inside:
+            limit = _open_limits.pop()
+            if not _open_limits:
                 limit.restore_original_limits()
 
 

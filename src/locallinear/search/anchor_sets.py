@@ -1,45 +1,47 @@
 """Anchors of a fold: their models for all penalties, and which anchor each sample chooses."""
 
 import weakref
-from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.local import models as local_models
 from ..kernels.local.anchors import Moments, ridge_path
-from ..kernels.local.combine import cut_at
-from ..runtime.chunks import BLOCK_BYTES, LANES, Scratch, row_chunks, whole_lanes
+from ..models.anchors import Anchors, neighborhoods
+from ..runtime.chunks import BLOCK_BYTES, row_chunks
 
 Array = NDArray[np.float64]
 
 
 class AnchorSet:
-    """Anchors of a fold, of which the first few serve each smaller number of anchors.
+    """Anchors of a fold; a smaller number of anchors takes the first of them.
 
     Parameters
     ----------
-    fold : their Fold
-    place : which values of n_anchors in the grid the set serves
-    counts : for each of them how many anchors there really are
-    points : (k, d) where the anchors are, or models : (k, d + 1, m) given beforehand
+    fold : the Fold of the anchors
+    served : which values of n_anchors in the grid the set serves
+    counts : for each of these values, how many anchors there really are
+    anchors : where they are, or their models given beforehand
     """
 
-    def __init__(self, fold, place: slice, counts, *, points=None, models=None):
-        # The fold keeps its sets; were they to keep it, both would outlive the search.
-        self.fold, self.place, self.models = weakref.proxy(fold), place, models
-        # Increasing numbers of anchors, and which of them is meant by each value in the grid.
-        self.counts, self.count_of = np.unique(counts, return_inverse=True)
-        self._kept: dict[tuple[int, int, bool], Moments] = {}
-        if points is not None:
+    def __init__(self, fold: Any, served: slice, counts: list[int], anchors: Anchors):
+        # The fold holds its sets; if they held the fold, both would outlive the search.
+        self.fold: Any = weakref.proxy(fold)
+        self.served, self.models = served, anchors.models
+        # Increasing numbers of anchors, and the position among them of each value served.
+        self.anchor_counts, self.count_positions = np.unique(counts, return_inverse=True)
+        self._moments_kept: dict[tuple[int, int, bool], Moments] = {}
+        if anchors.models is None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            self.near = fold.neighbors.query(fold.nearness.points(points), n_near)[1]
+            self.near = fold.neighbors.query(fold.nearness.points(anchors.points), n_near)[1]
 
     @property
     def assignment_bytes(self) -> int:
-        """What labels and residuals of one set of models take."""
+        """The size of the labels and residuals for one penalty."""
         n, m = self.fold.Y.shape
-        return n * len(self.counts) * (4 + 8 * m)
+        return n * len(self.anchor_counts) * (4 + 8 * m)
 
     def model_path(
         self, n_near: int, alphas: list[float], l1_ratio: float, fit_intercept: bool
@@ -63,85 +65,59 @@ class AnchorSet:
 
     def _neighborhoods(self, chunk: slice, n_near: int) -> tuple[Array, Array, Array]:
         """Inputs, targets and weights of the samples around some of the anchors."""
-        fold, near = self.fold, self.near[chunk, :n_near]
-        weights = np.ones(near.shape)
-        if fold.weights is not None:
-            weights = cut_at(fold.weights[near], n_near)
-        return fold.Z[near], fold.Y[near], weights
+        fold = self.fold
+        return neighborhoods(fold.Z, fold.Y, fold.weights, self.near[chunk, :n_near], n_near)
 
     def _moments(self, chunk: slice, n_near: int, fit_intercept: bool) -> Moments:
-        """Of some anchors' neighbourhoods; kept for other penalties where that takes little."""
+        """Moments of some anchors' neighbourhoods; kept for other penalties if they are small."""
         key = chunk.start, n_near, fit_intercept
-        if key in self._kept:
-            return self._kept[key]
+        if key in self._moments_kept:
+            return self._moments_kept[key]
         moments = Moments(*self._neighborhoods(chunk, n_near), fit_intercept)
         numbers = 2 * len(self.fold.grid["n_anchor_neighbors"])
         if numbers * len(self.near) * self.fold.Z.shape[1] ** 2 * 8 <= BLOCK_BYTES:
-            self._kept[key] = moments
+            self._moments_kept[key] = moments
         return moments
 
-    def assignments(
-        self, models: Array, assignment_neighbors: list[int], scratch: Scratch
-    ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """For each way of assigning, labels (g, n, 8) and residuals (m, g, n, 8).
+    def assign(self, models: Array, n_near: int) -> tuple[NDArray[np.int32], Array]:
+        """Each sample's anchor and the residual from it, for p penalties and c anchor counts.
 
-        There are p sets of models, (p, k, d + 1, m), and p times c choices, for the c counts of
-        anchors, in groups of eight. What is given is good until the next is.
+        Parameters
+        ----------
+        models : (p, k, d + 1, m)
+        n_near : number of samples whose errors decide a sample's anchor
+
+        Returns
+        -------
+        labels : (n, p c), with the anchors of all penalties numbered one after the other
+        own : (m, n, p c) residuals
         """
-        (n, m), p, c = self.fold.Y.shape, len(models), len(self.counts)
-        n_groups = whole_lanes(p * c) // LANES
-        labels = scratch.array("labels", (n_groups, n, LANES), np.int32)
-        own = scratch.array("own", (m, n_groups, n, LANES))
-        labels[-1], own[:, -1] = 0, 0.0  # what is no choice is looked up as well
-        smooth = [self._smooth_assignments(some, assignment_neighbors) for some in models]
-        for n_near in assignment_neighbors:
-            if n_near == 1:
-                self._own_assignments(models, labels, own)
-            for i, assigned in enumerate(smooth if n_near > 1 else []):
-                by_count, residuals = next(assigned)
-                for level in range(c):
-                    g, lane = divmod(i * c + level, LANES)
-                    labels[g, :, lane] = by_count[level] + i * models.shape[1]
-                    own[:, g, :, lane] = residuals[:, level]
-            yield labels, own
-
-    def _own_assignments(self, models: Array, labels: NDArray[np.int32], own: Array) -> None:
-        """Labels and residuals by each sample's own error."""
-        from ..kernels.grid.grid import best_at_levels  # compiled: loaded when needed
-
-        by_target = np.ascontiguousarray(models.transpose(0, 3, 1, 2))
-        best_at_levels(*self.fold.samples_in_lanes, by_target, self.counts, labels, own)  # type: ignore[call-arg]
-
-    def _smooth_assignments(
-        self, models: Array, assignment_neighbors: list[int]
-    ) -> Iterator[tuple[NDArray[np.int32], Array]]:
-        """By the errors of each sample's nearest: labels (c, n) and residuals (m, c, n).
-
-        A block of anchors at a time, for all samples.
-        """
-        from ..kernels.grid.grid import running_best, summed_over  # compiled: loaded when needed
-
-        fold, counts, (n, m) = self.fold, self.counts, self.fold.Y.shape
-        several = [n_near for n_near in assignment_neighbors if n_near > 1]
-        states = [
-            (
-                np.full(n, np.inf),
-                np.zeros(n, dtype=np.int32),
-                np.zeros((n, m)),
-                np.empty((len(counts), n), dtype=np.int32),
-                np.empty((m, len(counts), n)),
-            )
-            for _ in several
-        ]
-        step = max(1, BLOCK_BYTES // (n * 8 * (m + 2)))
-        for first in range(0, counts[-1] if several else 0, step):
-            block = models[first : min(first + step, counts[-1])]
+        fold, (n, m), (p, k) = self.fold, self.fold.Y.shape, models.shape[:2]
+        labels = np.empty((n, p, len(self.anchor_counts)), dtype=np.int32)
+        own = np.empty((m, *labels.shape))
+        # One row per sample and penalty.
+        floor = np.repeat(fold.floor, p)
+        best, chosen = np.full(n * p, np.inf), np.zeros(n * p, dtype=np.intp)
+        residual = np.empty((m, n * p))
+        for first, stop in pairwise(self._block_edges(n * p * (m + 2) * 8)):
+            block = models[:, first:stop].reshape(p * (stop - first), *models.shape[2:])
             residuals = local_models.anchor_residuals(fold.Z, fold.Y, block)
-            own_errors = local_models.squared_errors(residuals)
-            for n_near, (best, labels, own, *notes) in zip(several, states, strict=True):
-                errors = summed_over(own_errors, *fold.assignment_shares(n_near))
-                running_best(
-                    errors, residuals, first, fold.floor, best, labels, own, counts, *notes
-                )
-        for *_, out_labels, out_own in states:
-            yield out_labels, out_own
+            errors = local_models.squared_errors(residuals)
+            if min(n_near, fold.n_searchable) > 1:
+                errors = local_models.summed_errors(errors, *fold.assignment_shares(n_near))
+            errors = errors.reshape(n * p, stop - first)
+            local_models.choose_again(errors, floor, first, best, chosen)
+            new = np.flatnonzero(chosen >= first)
+            residuals = residuals.reshape(m, *errors.shape)
+            residual[:, new] = residuals[:, new, chosen[new] - first]
+            at = self.anchor_counts == stop
+            labels[..., at] = chosen.reshape(n, p, 1)
+            own[..., at] = residual.reshape(m, n, p, 1)
+        labels += k * np.arange(p, dtype=np.int32)[:, None]
+        return labels.reshape(n, -1), own.reshape(m, n, -1)
+
+    def _block_edges(self, anchor_bytes: int) -> list[int]:
+        """Where blocks of anchors begin and end: at each anchor count, and where they get large."""
+        step = max(1, BLOCK_BYTES // anchor_bytes)
+        every_step = np.arange(0, self.anchor_counts[-1], step)
+        return np.union1d(every_step, self.anchor_counts).tolist()

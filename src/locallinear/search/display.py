@@ -1,7 +1,7 @@
-"""SearchDisplay: what a search found, against one or two parameters of its grid."""
+"""SearchDisplay: the scores of a search against one or two parameters of its grid."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,11 @@ from ..runtime.extras import extra
 
 Array = NDArray[np.float64]
 
-# A numeric axis that spans more than this ratio is drawn in logarithms.
-DECADES = 20.0
-# Of more values than this on an axis not every one is named.
+# A numeric axis has a logarithmic scale if its largest value is this many times the smallest.
+LOG_RATIO = 20.0
+# If an axis of a heat map has more values, only some of them get a label.
 MAX_TICKS = 12
-# A heat map with more cells than this has no numbers in them.
+# If a heat map has more cells, no numbers are written into them.
 MAX_NUMBERS = 150
 
 
@@ -23,23 +23,30 @@ MAX_NUMBERS = 150
 class SearchDisplay:
     """Best score of a search at each value of one or two parameters.
 
-    The parameters that are not shown are at their best for each point, so that a curve or map is
-    the outline of the whole grid. Make it with `from_estimator`; `plot` draws it.
+    At each point, the parameters that are not shown have their best values, so that a curve or a
+    map is the upper envelope of the whole grid. Make it with `from_estimator`; `plot` draws it.
 
     Parameters
     ----------
-    names : one or two parameters
-    values : for each of them its values, in the order of the axis
-    scores : (len(values[0]),) or (len(values[0]), len(values[1])), NaN where nothing was scored
-    spread : as scores, the standard deviation over the splits of the configuration shown
-    best : for each parameter the place of the best configuration on its axis
-    score_name : what the scores are
+    names : tuple of str
+        One or two parameters.
+    values : tuple of lists
+        For each of them its values, in the order of the axis.
+    scores : array (len(values[0]),) or (len(values[0]), len(values[1]))
+        NaN where no configuration has a score.
+    spread : array of the same shape
+        Standard deviation over the splits of the configuration shown.
+    best : tuple of int
+        For each parameter, the position of the best configuration on its axis.
+    score_name : str
+        The name of the scores.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
-    artists_ : dict of what was drawn, by name
+    artists_ : dict
+        The matplotlib artists, by name.
 
     Examples
     --------
@@ -52,7 +59,7 @@ class SearchDisplay:
     """
 
     names: tuple[str, ...]
-    values: tuple[list, ...]
+    values: tuple[list[Any], ...]
     scores: Array
     spread: Array
     best: tuple[int, ...]
@@ -62,8 +69,8 @@ class SearchDisplay:
     artists_: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def from_estimator(cls, search, *parameters: str, error: bool | None = None):
-        """Take the scores of a fitted search.
+    def from_estimator(cls, search: Any, *parameters: str, error: bool | None = None) -> Self:
+        """Make a display of the scores of a fitted search.
 
         Parameters
         ----------
@@ -71,8 +78,8 @@ class SearchDisplay:
         *parameters : str
             One or two parameters of its grid.
         error : bool, default=None
-            Show errors, which are small when good, in place of scores. None does so for scorers
-            that are negative errors by name.
+            Whether to show errors, of which small ones are good, in place of scores. None shows
+            errors if the scorer is a negative error by name.
 
         Returns
         -------
@@ -84,7 +91,7 @@ class SearchDisplay:
             raise TypeError(f"expected a search such as FALLRegressorCV, but got a {kind}")
         searched = [name.removeprefix("param_") for name in search.cv_results_ if "param_" in name]
         if len(parameters) not in (1, 2) or len(set(parameters)) < len(parameters):
-            raise ValueError(f"one or two parameters can be shown, but these came: {parameters}")
+            raise ValueError(f"expected one or two parameters, each once, but got {parameters}")
         unknown = set(parameters) - set(searched)
         if unknown:
             raise ValueError(
@@ -93,11 +100,13 @@ class SearchDisplay:
         name, sign = _score_name(search, error)
         results = search.cv_results_
         axes = [_axis(results[f"param_{parameter}"]) for parameter in parameters]
-        place = np.stack([codes for _, codes in axes])
+        positions = np.stack([position for _, position in axes])
         shape = tuple(len(values) for values, _ in axes)
-        top = _best_of_each(results["mean_test_score"], np.ravel_multi_index(tuple(place), shape))
+        top = _best_of_each(
+            results["mean_test_score"], np.ravel_multi_index(tuple(positions), shape)
+        )
         scores, spread = np.full((2, np.prod(shape)), np.nan)
-        cells = np.ravel_multi_index(tuple(place[:, top]), shape)
+        cells = np.ravel_multi_index(tuple(positions[:, top]), shape)
         scores[cells] = sign * results["mean_test_score"][top]
         spread[cells] = results["std_test_score"][top]
         return cls(
@@ -105,19 +114,19 @@ class SearchDisplay:
             values=tuple(values for values, _ in axes),
             scores=scores.reshape(shape),
             spread=spread.reshape(shape),
-            best=tuple(place[:, search.best_index_].tolist()),
+            best=tuple(positions[:, search.best_index_].tolist()),
             score_name=name,
         )
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw a curve for one parameter, a heat map for two.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            The axes to draw in; by default those of a new figure.
         **kwargs
-            For the line, or for the image.
+            Passed to matplotlib, for the line or for the image.
 
         Returns
         -------
@@ -133,7 +142,7 @@ class SearchDisplay:
             self._plot_map(**kwargs)
         return self
 
-    def _plot_curve(self, **kwargs) -> None:
+    def _plot_curve(self, **kwargs: Any) -> None:
         ax, values = self.ax_, self.values[0]
         numeric = _is_numeric(values)
         x = np.array(values if numeric else range(len(values)), dtype=float)
@@ -176,7 +185,7 @@ class SearchDisplay:
         ax.set(xlabel=self.names[0], ylabel=f"{self.score_name}, the others at their best")
         ax.legend(frameon=False, fontsize="small")
 
-    def _plot_map(self, **kwargs) -> None:
+    def _plot_map(self, **kwargs: Any) -> None:
         ax, scores = self.ax_, self.scores.T
         small_is_good = self.score_name.endswith("error")
         style = {"cmap": "viridis_r" if small_is_good else "viridis", "aspect": "auto", **kwargs}
@@ -201,8 +210,8 @@ class SearchDisplay:
         frame = Rectangle(corner, 1, 1, fill=False, edgecolor="crimson", linewidth=2.5, zorder=3)
         self.artists_["best"] = ax.add_patch(frame)
 
-    def _write_numbers(self, image) -> list:
-        """The score in each cell, dark on light and light on dark."""
+    def _write_numbers(self, image: Any) -> list[Any]:
+        """Write the score into each cell, dark on light or light on dark."""
         written = []
         digits = _digits(self.scores)
         for (i, j), score in np.ndenumerate(self.scores):
@@ -224,8 +233,8 @@ class SearchDisplay:
         return written
 
 
-def _score_name(search, error: bool | None) -> tuple[str, int]:
-    """What the scores are called, and the sign that makes them so."""
+def _score_name(search: Any, error: bool | None) -> tuple[str, int]:
+    """The name of what is shown, and the sign by which scores are multiplied."""
     scoring = search.scoring
     if scoring is None:
         scoring = "accuracy" if hasattr(search, "predict_proba") else "r2"
@@ -237,15 +246,15 @@ def _score_name(search, error: bool | None) -> tuple[str, int]:
     return {"r2": "R²"}.get(name, name.replace("_", " ")), 1
 
 
-def _axis(column: NDArray) -> tuple[list, NDArray[np.intp]]:
-    """The distinct values of a column, numbers in order, others as they come, and their places."""
-    places: NDArray[np.intp]
+def _axis(column: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+    """The distinct values of a column, numbers sorted, and each row's position among them."""
+    positions: NDArray[np.intp]
     if column.dtype.kind in "if":
-        distinct, places = np.unique(column, return_inverse=True)
-        return distinct.tolist(), places
-    values: list = []
-    places = np.empty(len(column), dtype=np.intp)
-    known: dict[int, int] = {}  # arrays cannot be hashed, but the grid has each value once
+        distinct, positions = np.unique(column, return_inverse=True)
+        return distinct.tolist(), positions
+    values: list[Any] = []
+    positions = np.empty(len(column), dtype=np.intp)
+    known: dict[int, int] = {}  # by id, since arrays cannot be hashed
     for i, value in enumerate(column):
         key = id(value)
         if key not in known:
@@ -253,8 +262,8 @@ def _axis(column: NDArray) -> tuple[list, NDArray[np.intp]]:
             known[key] = same[0] if same else len(values)
             if not same:
                 values.append(value)
-        places[i] = known[key]
-    return values, places
+        positions[i] = known[key]
+    return values, positions
 
 
 def _best_of_each(scores: Array, cells: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -266,14 +275,14 @@ def _best_of_each(scores: Array, cells: NDArray[np.intp]) -> NDArray[np.intp]:
     return rows[first]
 
 
-def _is_numeric(values: list) -> bool:
+def _is_numeric(values: list[Any]) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
-def _scale_axis(ax, x: Array) -> None:
-    """Logarithmic where values span decades, with a linear piece round zero if there is one."""
+def _scale_axis(ax: Any, x: Array) -> None:
+    """Make the axis logarithmic if the values have a wide range, and linear around zero."""
     positive = x[x > 0]
-    if len(positive) > 1 and positive.max() / positive.min() >= DECADES:
+    if len(positive) > 1 and positive.max() / positive.min() >= LOG_RATIO:
         if (x > 0).all():
             ax.set_xscale("log")
         else:
@@ -283,7 +292,7 @@ def _scale_axis(ax, x: Array) -> None:
         ax.set_xticks([], minor=True)
 
 
-def _label(value) -> str:
+def _label(value: Any) -> str:
     if np.ndim(value):
         return "array " + "×".join(map(str, np.shape(value)))
     if isinstance(value, float):
@@ -292,7 +301,7 @@ def _label(value) -> str:
 
 
 def _digits(scores: Array) -> int:
-    """Decimals that tell the scores apart, and no more than reads well."""
+    """Number of decimals by which the scores differ, at most 4."""
     finite = scores[np.isfinite(scores)]
     width = np.ptp(finite) if len(finite) else 0.0
     size = np.abs(finite).max() if len(finite) else 1.0

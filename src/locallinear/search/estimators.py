@@ -3,14 +3,15 @@
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -25,26 +26,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks.inputs import (
-    check_sample_weights,
-    validated_classes,
-    validated_targets,
-)
+from ..checks.arguments import check_sample_weights
+from ..checks.inputs import validated_classes, validated_targets
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..runtime.progress import Progress
 from . import scores as _scores
 from .folds import Split
-from .grids import GRIDS, NOT_SEARCHED, check_grid, edges
+from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges
 from .results import results_of
 from .search import Search
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 
 class _SearchCV(MetaEstimatorMixin, BaseEstimator):
-    """What both searches share: everything but the meaning of the targets."""
+    """A search without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
         "grid": [StrOptions(set(GRIDS)), dict],
@@ -58,14 +57,14 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        grid="default",
+        grid: str | dict[str, Any] = "default",
         *,
-        cv=3,
-        time_budget=None,
-        scoring=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        cv: Any = 3,
+        time_budget: float | None = None,
+        scoring: str | Callable[..., float] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
         self.grid = grid
         self.cv = cv
@@ -76,7 +75,13 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Score every configuration by cross-validation, and fit the best on all samples.
 
         Parameters
@@ -84,7 +89,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         X : array-like (n, d)
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
-            How often each sample counts, in the fits and, where the scorer takes weights, in the
+            How often each sample counts, in the fits and, if the scorer takes weights, in the
             scores.
         groups : array-like (n,), optional
             Passed to the splitter.
@@ -102,13 +107,13 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         splitter = check_cv(self.cv, targets, classifier=isinstance(self, ClassifierMixin))
         splits = list(splitter.split(inputs, targets, groups))
         fixed = {name: [value] for name, value in estimator.get_params().items()}
-        whole = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
-        scored = _scores.score_weights(self.scoring, weights)
+        all_values = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
+        score_weights = _scores.score_weights(self.scoring, weights)
         parts = [
-            self._split(inputs, targets, weights, scored, train, test, whole, seed)
+            self._split(inputs, targets, weights, score_weights, train, test, all_values, seed)
             for train, test in splits
         ]
-        search = Search(whole, *zip(*parts, strict=True))
+        search = Search(all_values, *zip(*parts, strict=True))
         self.n_splits_ = len(splits)
         total = search.scores[0].size
         progress = Progress(total, deadline, verbose=self.verbose)
@@ -128,45 +133,68 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         self.best_estimator_.fit(X, y, sample_weight)
         return self
 
-    def _set_results(self, search: Search, grid: dict[str, list]) -> None:
-        """cv_results_ and what is best, from the box of scores."""
+    def _set_results(self, search: Search, grid: Grid) -> None:
+        """Set `cv_results_` and the best configuration from the scores."""
         self.cv_results_ = results_of(search, grid, effective_n_jobs(self.n_jobs))
         mean, rank = (self.cv_results_[f"{name}_test_score"] for name in ("mean", "rank"))
         self.n_configurations_ = int(np.count_nonzero(np.isfinite(mean)))
         self.best_index_ = int(np.argmin(rank))
         self.best_score_ = float(mean[self.best_index_])
-        place = np.unravel_index(self.best_index_, search.scores.shape[1:])
+        position = np.unravel_index(self.best_index_, search.scores.shape[1:])
         self.best_params_ = {
             name: search.grid[name][i]
-            for name, i in zip(search.axes, place, strict=True)
+            for name, i in zip(search.axes, position, strict=True)
             if name in grid
         }
 
-    def _split(self, X, y, weights, score_weights, train, test, grid, seed):
-        """A split of the data, and its metric."""
+    def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, NDArray[Any]]:
+        """Checked inputs and targets."""
+        raise NotImplementedError
+
+    def _targets_and_metric(
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+    ) -> tuple[Array, Callable[[], _scores.Metric]]:
+        """Numeric targets of the training samples, and a function that makes the metric.
+
+        `weights` are those of the test samples in the score.
+        """
+        raise NotImplementedError
+
+    def _split(
+        self,
+        X: Array,
+        y: NDArray[Any],
+        weights: Array | None,
+        score_weights: Array | None,
+        train: Rows,
+        test: Rows,
+        grid: Grid,
+        seed: int,
+    ) -> tuple[Split, Callable[[], _scores.Metric]]:
+        """A split of the data, and the function that makes its metric."""
         train, test = np.asarray(train), np.asarray(test)
         if weights is not None and not (weights[train].any() and weights[test].any()):
             raise ValueError(
-                "sample_weight is zero for all samples of a part of a split; leave samples without "
-                "weight out, or give other splits by cv"
+                "sample_weight is zero for all samples of a part of a split; leave out samples "
+                "without weight, or give other splits by cv"
             )
         fitted = None if weights is None else weights[train]
         scored = None if score_weights is None else score_weights[test]
         Y, metric = self._targets_and_metric(X, y, train, test, scored)
         return Split(X, train, test, Y, fitted, grid, seed, self.n_jobs), metric
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict with the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    def explain(self, X) -> LocalExplanation:
-        """The exact linear model behind each prediction of the best estimator."""
+    def explain(self, X: ArrayLike) -> LocalExplanation:
+        """Explain each prediction of the best estimator by its exact linear model."""
         check_is_fitted(self)
         return self.best_estimator_.explain(X)
 
-    def local_models(self, indices=None) -> Array:
-        """The samples' own models in the best estimator."""
+    def local_models(self, indices: ArrayLike | None = None) -> Array:
+        """The models of training samples in the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_.local_models(indices)
 
@@ -178,7 +206,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def regime_model(self) -> FALL:
-        """The model whose anchors and labels are the regimes that pictures show: the best."""
+        """The model whose anchors and labels are the regimes in figures: the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_
 
@@ -192,47 +220,50 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     """FALLRegressor with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored exactly as fitting and predicting in a loop would
-    score it, but the work that configurations share is done once, so that a million take seconds.
+    score it, but the work that configurations share is done once: a million take seconds.
 
     Parameters
     ----------
     grid : {"default", "paper"} or dict, default="default"
-        What to try: the library's choice, the paper's space of 1,078,000 configurations, or lists
-        of values for parameters of `FALLRegressor`.
+        The configurations to try: the library's choice, the paper's space of 1,078,000
+        configurations, or lists of values for parameters of `FALLRegressor`.
     cv : int, splitter or iterable, default=3
-        As in scikit-learn: a number makes splits of consecutive samples. Where these are sorted, by
-        target or in time, give a splitter: KFold(3, shuffle=True, random_state=0), TimeSeriesSplit.
+        As in scikit-learn: a number makes splits of consecutive samples. If the samples are
+        sorted by target or time, give a splitter: KFold(3, shuffle=True, random_state=0) or
+        TimeSeriesSplit().
     time_budget : float, default=None
-        Seconds after the call of `fit` from which no further configurations are scored; None for
-        no end. What is scored by then covers the grid evenly. Interrupting from the keyboard has
-        the same effect.
+        When this many seconds have passed, `fit` starts no more configurations; None for no
+        limit. The configurations scored by then cover the grid evenly. An interrupt from the
+        keyboard has the same effect.
     scoring : str or callable, default=None
         As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
-        neg_root_mean_squared_error, neg_mean_absolute_error and accuracy are fast, all others are
-        called once a configuration.
+        neg_root_mean_squared_error and neg_mean_absolute_error are fast; any other is called once
+        per configuration and split.
     n_jobs : int, default=None
-        Threads.
+        Number of threads.
     random_state : int, RandomState or None, default=None
-        Chance in the choice of anchors: the same for all configurations and splits.
+        Randomness in the choice of anchors: the same for all configurations and splits.
     verbose : int, default=0
-        1 shows a progress bar, and says which of the best values lie at the edge of the grid.
+        1 shows a progress bar, and the best values that lie at the edge of the grid.
 
     Attributes
     ----------
     best_estimator_ : FALLRegressor
         The best configuration, fitted on all samples.
     best_params_ : dict
+        The parameters of the best configuration.
     best_score_ : float
-        Mean score of the best configuration over the splits.
+        The mean score of the best configuration over the splits.
     best_index_ : int
-        Its place in `cv_results_`.
+        The row of the best configuration in `cv_results_`.
     cv_results_ : dict of arrays
         `param_*`, `split*_test_score`, `mean_test_score`, `std_test_score`, `rank_test_score` as
         in GridSearchCV, in the order of ParameterGrid, and `reason`, which says why a
         configuration has no score. `pandas.DataFrame(cv_results_)` makes a frame of it.
     n_configurations_ : int
-        How many configurations were scored.
+        The number of configurations that have a score.
     n_splits_ : int
+        The number of splits.
 
     Examples
     --------
@@ -249,10 +280,12 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
 
     _estimator_class = FALLRegressor
 
-    def _check_samples(self, X, y) -> tuple[Array, Array]:
+    def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, NDArray[Any]]:
         return validated_targets(self, X, y)
 
-    def _targets_and_metric(self, X, y, train, test, weights):
+    def _targets_and_metric(
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+    ) -> tuple[Array, Callable[[], _scores.Metric]]:
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         scoring = "r2" if self.scoring is None else self.scoring
         if scoring in _scores.REGRESSION:
@@ -264,11 +297,51 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
 class FALLClassifierCV(ClassifierMixin, _SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 
-    Parameters and attributes are those of `FALLRegressorCV`; `scoring=None` is the accuracy.
+    Every configuration of the grid is scored exactly as fitting and predicting in a loop would
+    score it, but the work that configurations share is done once.
+
+    Parameters
+    ----------
+    grid : {"default", "paper"} or dict, default="default"
+        The configurations to try: the library's choice, the paper's space of 1,078,000
+        configurations, or lists of values for parameters of `FALLClassifier`.
+    cv : int, splitter or iterable, default=3
+        As in scikit-learn: a number makes splits that keep the shares of the classes. If the
+        samples are sorted by time, give a splitter: TimeSeriesSplit().
+    time_budget : float, default=None
+        When this many seconds have passed, `fit` starts no more configurations; None for no
+        limit. The configurations scored by then cover the grid evenly. An interrupt from the
+        keyboard has the same effect.
+    scoring : str or callable, default=None
+        As in scikit-learn; None is the accuracy, which is fast. Any other scorer is called once
+        per configuration and split.
+    n_jobs : int, default=None
+        Number of threads.
+    random_state : int, RandomState or None, default=None
+        Randomness in the choice of anchors: the same for all configurations and splits.
+    verbose : int, default=0
+        1 shows a progress bar, and the best values that lie at the edge of the grid.
 
     Attributes
     ----------
+    best_estimator_ : FALLClassifier
+        The best configuration, fitted on all samples.
+    best_params_ : dict
+        The parameters of the best configuration.
+    best_score_ : float
+        The mean score of the best configuration over the splits.
+    best_index_ : int
+        The row of the best configuration in `cv_results_`.
+    cv_results_ : dict of arrays
+        `param_*`, `split*_test_score`, `mean_test_score`, `std_test_score`, `rank_test_score` as
+        in GridSearchCV, in the order of ParameterGrid, and `reason`, which says why a
+        configuration has no score. `pandas.DataFrame(cv_results_)` makes a frame of it.
+    n_configurations_ : int
+        The number of configurations that have a score.
+    n_splits_ : int
+        The number of splits.
     classes_ : array (m,)
+        The classes, in the order of `predict_proba`.
 
     Examples
     --------
@@ -283,19 +356,21 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     _estimator_class = FALLClassifier
 
     @property
-    def classes_(self) -> NDArray:
+    def classes_(self) -> NDArray[Any]:
         """The classes, in the order of `predict_proba`."""
         return self.best_estimator_.classes_
 
-    def predict_proba(self, X) -> Array:
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Predict the probabilities of the classes with the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
-    def _check_samples(self, X, y) -> tuple[Array, NDArray]:
+    def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, NDArray[Any]]:
         return validated_classes(self, X, y)
 
-    def _targets_and_metric(self, X, y, train, test, weights):
+    def _targets_and_metric(
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+    ) -> tuple[Array, Callable[[], _scores.Metric]]:
         classes = np.unique(y[train])
         Y = (y[train][:, None] == classes).astype(np.float64)
         if self.scoring in (None, "accuracy"):
@@ -305,8 +380,8 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
         return Y, partial(_scores.AnyScorer, self.scoring, X[test], y[test], weights, replay)
 
 
-def fixed_seed(random_state) -> int:
-    """One seed for all configurations, so that they differ by their parameters alone."""
+def fixed_seed(random_state: int | np.random.RandomState | None) -> int:
+    """One seed for all configurations, so that they differ only by their parameters."""
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -1,38 +1,40 @@
-"""One split of the data, and in one feature space what all configurations share.
+"""One split of the data, and what all configurations with the same geometry share in it.
 
-Neighbour lists of the queries and of the samples are made once, for the largest numbers that the
-grid asks for; smaller numbers are their beginnings. Everything is made by the functions that the
-estimator itself uses, so that scores are those of the estimator.
+Neighbour lists of the queries and of the samples are made once, for the largest numbers in the
+grid; a smaller number takes the beginning of a list. The functions that make everything here are
+those of the estimator, so that the scores are the estimator's.
 """
 
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from ..checks.inputs import (
-    check_anchor_models,
-    check_anchor_points,
-    check_features,
-    check_neighbor_weights,
-)
+from ..checks.parameters import GEOMETRY
 from ..geometry.nearness import fit_geometry
 from ..kernels.local import models as local_models
-from ..kernels.local.combine import cut_at, distance_weights, normalised
-from ..models.anchors import select_points
-from ..runtime.chunks import BLOCK_BYTES, LANES, row_chunks, whole_lanes
+from ..kernels.local.combine import cut_at, normalised
+from ..models.anchors import Anchors, place_anchors
+from ..models.neighbors import Rule, neighbor_weights
+from ..models.samples import Samples, weights_above_zero
+from ..runtime.chunks import BLOCK_BYTES, row_chunks
 from .anchor_sets import AnchorSet
+from .grids import Grid
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
+# The values of the parameters that shape a geometry, in the order of `GEOMETRY`.
+Chosen = tuple[Any, ...]
+
+
 class Split:
-    """One split of the data: a Fold for each feature space, made when it is first asked for.
+    """One split of the data: one Fold per geometry, made when it is first needed.
 
     Parameters
     ----------
@@ -41,62 +43,80 @@ class Split:
     grid, seed, n_jobs : as for `Fold`
     """
 
-    def __init__(self, X, train, test, Y, weights, grid: dict[str, list], seed: int, n_jobs):
+    def __init__(
+        self,
+        X: Array,
+        train: NDArray[Any],
+        test: NDArray[Any],
+        Y: Array,
+        weights: Array | None,
+        grid: Grid,
+        seed: int,
+        n_jobs: int | None,
+    ):
         self.X, self.train, self.test = X, train, test
         self.Y, self.weights = Y, weights
         self.options = grid, seed, n_jobs
-        self.n_searchable = len(train) if weights is None else int(np.count_nonzero(weights))
-        self._folds: dict[tuple, Fold] = {}
-        self._locks: dict[tuple, threading.Lock] = {}
+        self.n_searchable = len(Y) if weights is None else int(np.count_nonzero(weights))
+        self._folds: dict[Chosen, Fold] = {}
+        self._locks: dict[Chosen, threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def fold(self, space: tuple) -> "Fold":
-        """The fold of a feature space, made by the first thread that asks for it."""
+    def fold(self, chosen: Chosen) -> "Fold":
+        """The fold of a geometry, made by the first thread that needs it."""
         with self._lock:
-            lock = self._locks.setdefault(space, threading.Lock())
+            lock = self._locks.setdefault(chosen, threading.Lock())
         with lock:
-            if space not in self._folds:
+            if chosen not in self._folds:
                 inputs, queries = self.X[self.train], self.X[self.test]
-                fold = Fold(inputs, self.Y, self.weights, queries, space, *self.options)
-                self._folds[space] = fold
-            return self._folds[space]
+                fold = Fold(inputs, self.Y, self.weights, queries, chosen, *self.options)
+                self._folds[chosen] = fold
+            return self._folds[chosen]
 
 
 class Fold:
-    """Training samples and queries of one split in one feature space.
+    """Training samples and queries of one split with one geometry.
 
     Parameters
     ----------
     X, Y, weights : training inputs (n, d), numeric targets (n, m), sample weights or None
     queries : (q, d) inputs of the samples to predict
-    space : scaling, neighborhood, metric_iterations and neighborhood_features
+    chosen : values of the parameters that shape the geometry
     grid : all values of all parameters
     seed : random_state of the estimators
+    n_jobs : threads
     """
 
-    def __init__(self, X, Y, weights, queries, space, grid: dict[str, list], seed: int, n_jobs):
-        searchable = None if weights is None or weights.all() else weights > 0
-        scaling, neighborhood, rounds, features = space
-        self.space, self.Z, self.nearness = fit_geometry(
-            neighborhood,
-            scaling,
+    def __init__(
+        self,
+        X: Array,
+        Y: Array,
+        weights: Array | None,
+        queries: Array,
+        chosen: Chosen,
+        grid: Grid,
+        seed: int,
+        n_jobs: int | None,
+    ):
+        geometry, self.Z = fit_geometry(
             X,
             Y,
             weights,
-            features=check_features(features, X.shape[1]),
-            rounds=rounds,
+            **dict(zip(GEOMETRY, chosen, strict=True)),
             random_state=seed,
             n_jobs=n_jobs,
         )
+        self.space, self.nearness = geometry.space, geometry.nearness
         self.Y, self.weights = Y, weights
-        self.queries = self.space.transform(queries)
-        self.points = self.nearness.points(self.Z)
-        self.neighbors = self.nearness.index(self.points, searchable, n_jobs)
-        self.n_searchable = len(X) if searchable is None else int(np.count_nonzero(searchable))
+        samples = Samples.located(geometry, weights_above_zero(weights), Z=self.Z)
+        self.points, self.n_searchable = samples.points, samples.n_searchable
+        self.neighbors = geometry.index(samples.points, samples.searchable, n_jobs)
+        self.queries, query_points = geometry.locate(queries)
         numbers = np.array(grid["n_neighbors"])
-        self.levels = np.unique(numbers[numbers <= self.n_searchable]).tolist()
-        n_near = max(self.levels, default=1)
-        self.distances, self.near = self.neighbors.query(self.nearness.points(self.queries), n_near)
+        # Increasing numbers of neighbours of a prediction.
+        self.neighbor_counts = np.unique(numbers[numbers <= self.n_searchable]).tolist()
+        n_near = max(self.neighbor_counts, default=1)
+        self.distances, self.near = self.neighbors.query(query_points, n_near)
         self.floor = local_models.tie_floor(Y)
         self.grid, self.seed = grid, seed
         self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}
@@ -118,142 +138,118 @@ class Fold:
         return np.einsum("nd,nd->n", self.Z, self.Z)[self.near]
 
     @cached_property
-    def wide_queries(self) -> Array:
-        """The queries with a constant feature, (q, d + 1)."""
-        return _with_constant(self.queries)
-
-    @cached_property
-    def samples_in_lanes(self) -> tuple[Array, Array, Array]:
-        """Inputs (d + 1, n), targets (m, n) and tie floors (n,), with zeros up to whole lanes."""
-        inputs, targets = _in_lanes(_with_constant(self.Z)), _in_lanes(self.Y)
-        return inputs, targets, _in_lanes(self.floor[:, None])[0]
-
-    @cached_property
     def sample_neighbors(self) -> Rows:
         """The nearest samples of each sample, itself included, (n, A)."""
         n_near = min(max(self.grid["assignment_neighbors"]), self.n_searchable)
         return self.neighbors.query(self.points, n_near)[1]
 
     def assignment_shares(self, n_near: int) -> tuple[Rows, Array]:
-        """Whose errors decide a sample's anchor, (n, A), and how much each counts."""
+        """The samples whose errors decide a sample's anchor, (n, A), and how much each counts."""
         near = self.sample_neighbors[:, : min(n_near, self.n_searchable)]
         if self.weights is None:
             return near, np.ones(near.shape)
         return near, cut_at(self.weights[near], n_near)
 
     def weightings(
-        self, i_rule: int, fit_intercept: bool
+        self, rule_index: int, fit_intercept: bool
     ) -> "tuple[list[Weighting], dict[int, str]]":
-        """How neighbours count in predictions by a rule of the grid, made once.
+        """Weights of the neighbours by one of the grid's values of `weights`, made once.
 
-        Where a user's function fails for some levels, there are reasons by level instead.
+        Where a user's function fails for a number of neighbours, that number has no weights, and
+        the dict says why.
         """
-        key = i_rule, fit_intercept
+        key = rule_index, fit_intercept
         with self._lock:
             if key not in self._weightings:
-                self._weightings[key] = self._make_weightings(i_rule, float(fit_intercept))
+                rule = self.grid["weights"][rule_index]
+                self._weightings[key] = self._make_weightings(rule, float(fit_intercept))
             return self._weightings[key]
 
     def _make_weightings(
-        self, i_rule: int, constant: float
+        self, rule: str | Callable[[Array], Array], constant: float
     ) -> "tuple[list[Weighting], dict[int, str]]":
-        rule = self.grid["weights"][i_rule]
         made: list[Weighting] = []
         failed: dict[int, str] = {}
-        for levels in [self.levels] if self._shared(rule) else [[level] for level in self.levels]:
+        counts = self.neighbor_counts
+        for served in [counts] if self._shared(rule) else [[count] for count in counts]:
             try:
-                weights = self._prediction_weights(rule, levels[-1])
+                weights = self._prediction_weights(rule, served[-1])
             except Exception as error:  # a user's function can fail in any way
                 reason = f"weights failed with {type(error).__name__}: {error}"
-                failed |= dict.fromkeys(levels, reason)
+                failed |= dict.fromkeys(served, reason)
             else:
-                made.append(Weighting(self, levels, weights, constant))
+                made.append(Weighting(self, served, weights, constant))
         return made, failed
 
-    def _prediction_weights(self, rule: str | Callable, level: int) -> Array:
-        """Weights (q, level) of the neighbours."""
-        # A copy, for a user's function may write into what it is given.
-        weights = distance_weights(self.distances[:, :level].copy(), rule)
-        if callable(rule):
-            weights = check_neighbor_weights(weights, (len(self.queries), level))
-        if self.weights is not None:
-            weights = weights * cut_at(self.weights[self.near[:, :level]], level)
+    def _prediction_weights(self, rule: Rule, count: int) -> Array:
+        """Weights (q, count) of the nearest neighbours."""
+        v = None if self.weights is None else self.weights[self.near[:, :count]]
+        weights = neighbor_weights(self.distances[:, :count], rule, v)
         return weights if self._shared(rule) else normalised(weights)
 
-    def _shared(self, rule: str | Callable) -> bool:
-        """Whether weights do not depend on how many neighbours there are."""
+    def _shared(self, rule: str | Callable[[Array], Array]) -> bool:
+        """Whether a neighbour's weight is the same for all numbers of neighbours."""
         return self.weights is None and not callable(rule)
 
-    def anchor_sets(self, i_selection: int, i_models: int) -> "list[AnchorSet]":
+    def anchor_sets(self, selection_index: int, models_index: int) -> list[AnchorSet]:
         """Sets of anchors that serve all numbers of anchors in the grid, made once."""
-        key = i_selection, i_models
+        key = selection_index, models_index
         with self._lock:
             if key not in self._anchor_sets:
-                selection = self.grid["anchor_selection"][i_selection]
-                models = self.grid["anchor_models"][i_models]
+                selection = self.grid["anchor_selection"][selection_index]
+                models = self.grid["anchor_models"][models_index]
                 self._anchor_sets[key] = list(self._make_anchor_sets(selection, models))
             return self._anchor_sets[key]
 
-    def _make_anchor_sets(self, selection, models) -> "Iterator[AnchorSet]":
-        d, sizes = self.Z.shape[1], self.grid["n_anchors"]
-        if models is not None:
-            models = self.space.models_from_units(check_anchor_models(models, d, self.Y.shape[1]))
-            yield AnchorSet(self, slice(None), [len(models)] * len(sizes), models=models)
-        elif not isinstance(selection, str):
-            points = self.space.transform(check_anchor_points(selection, d))
-            yield AnchorSet(self, slice(None), [len(points)] * len(sizes), points=points)
-        elif selection == "random":
-            points = self._select("random", max(sizes))
-            counts = [min(k, len(points)) for k in sizes]
-            yield AnchorSet(self, slice(None), counts, points=points)
-        else:
+    def _make_anchor_sets(self, selection: Any, models: Any) -> Iterator[AnchorSet]:
+        sizes = self.grid["n_anchors"]
+        if models is None and selection == "kmeans":
             for i, k in enumerate(sizes):
-                points = self._select(selection, k)
-                yield AnchorSet(self, slice(i, i + 1), [len(points)], points=points)
+                anchors = self._place(selection, models, k)
+                yield AnchorSet(self, slice(i, i + 1), [len(anchors)], anchors)
+            return
+        anchors = self._place(selection, models, max(sizes))
+        random = models is None and isinstance(selection, str)
+        counts = [min(k, len(anchors)) if random else len(anchors) for k in sizes]
+        yield AnchorSet(self, slice(None), counts, anchors)
 
-    def _select(self, selection: str, k: int) -> Array:
-        rng = check_random_state(self.seed)
-        return select_points(selection, k, self.Z, self.weights, rng)[0]
-
-
-def _with_constant(rows: Array) -> Array:
-    return np.column_stack([rows, np.ones(len(rows))])
-
-
-def _in_lanes(rows: Array) -> Array:
-    """Rows as columns, with zeros up to whole lanes.
-
-    Features a multiple of 512 samples apart would push each other out of the cache.
-    """
-    n, d = rows.shape
-    width = whole_lanes(n)
-    out = np.zeros((d, width if width % 512 else width + LANES))
-    out[:, :n] = rows.T
-    return out
+    def _place(self, selection: Any, models: Any, k: int) -> Anchors:
+        m = self.Y.shape[1]
+        return place_anchors(selection, models, k, self.space, self.Z, m, self.weights, self.seed)
 
 
 class Weighting:
-    """Weights (q, K) of neighbours that serve some of a fold's levels, and what follows of them."""
+    """Weights of neighbours for some numbers of neighbours, and the factors that follow from them.
 
-    def __init__(self, fold: Fold, levels: list[int], weights: Array, constant: float):
-        self.fold = weakref.proxy(fold)  # which keeps this, as an AnchorSet
+    Parameters
+    ----------
+    fold : whose queries and neighbours
+    neighbor_counts : (v,) increasing numbers of neighbours
+    weights : (q, K) of the neighbours
+    constant : the value of the constant feature
+    """
+
+    def __init__(self, fold: Fold, neighbor_counts: list[int], weights: Array, constant: float):
+        # The fold holds its weightings; if they held the fold, both would outlive the search.
+        self.fold: Any = weakref.proxy(fold)
         self.weights, self.constant = np.ascontiguousarray(weights), constant
-        self.levels = np.array(levels)
-        self.scales = 1.0 / np.cumsum(weights, axis=1).take(self.levels - 1, axis=1)
+        self.neighbor_counts = np.array(neighbor_counts)
+        self.scales = 1.0 / np.cumsum(weights, axis=1).take(self.neighbor_counts - 1, axis=1)
         self.alphas = np.asarray(fold.grid["alpha"], dtype=float)
         small = weights.size * len(self.alphas) * 8 <= BLOCK_BYTES
         self._factors = self._make_factors(slice(None)) if small else None
 
-    def of(self, block: slice) -> tuple[Array, Array, Rows, Array]:
-        """Weights, correction factors, levels and scales, of a block of queries."""
+    def arrays(self, block: slice) -> tuple[Array, Array, Rows, Array]:
+        """Weights, correction factors, numbers of neighbours and scales of a block of queries.
+
+        They are arguments of `kernels.grid.predictions.predict`.
+        """
         factors = self._make_factors(block) if self._factors is None else self._factors[block]
-        return self.weights[block], factors, self.levels, self.scales[block]
+        return self.weights[block], factors, self.neighbor_counts, self.scales[block]
 
     def _make_factors(self, block: slice) -> Array:
-        """Correction factors of a block for all λ, (q, K, L)."""
-        from ..kernels.grid.grid import correction_factors  # compiled: loaded when needed
-
+        """weight_j x̃_jᵀx̃ / (λ + s_j) of a block for all λ, (q, K, L)."""
         K = self.weights.shape[1]
-        inner = self.fold.inner[block, :K] + self.constant
+        weighted = self.weights[block] * (self.fold.inner[block, :K] + self.constant)
         squares = self.fold.squares[block, :K] + self.constant
-        return correction_factors(inner, squares, self.weights[block], self.alphas)
+        return weighted[:, :, None] / (self.alphas + squares[:, :, None])

@@ -1,4 +1,4 @@
-"""Which configurations a search tries: grids by name, and the checks of users' own."""
+"""The configurations that a search tries: grids by name, and checks of users' grids."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -6,26 +6,29 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from ..grids import DEFAULT, PAPER
 
-GRIDS = {"paper": PAPER, "default": DEFAULT}
+Grid = dict[str, list[Any]]
 
-# Of a model's parameters these have nothing to search.
+GRIDS: dict[str, Grid] = {"paper": PAPER, "default": DEFAULT}
+
+# Parameters of a model that cannot be searched.
 NOT_SEARCHED = {"n_jobs", "random_state"}
 
-# How many axes the parameters have that can be arrays.
+# Parameters that can be arrays, and how many axes the arrays have.
 ARRAYS = {"anchor_selection": 2, "anchor_models": 3, "neighborhood_features": 1}
 
-# Beyond these values there are none.
+# Bounds of the parameters: a best value there is not at the edge of a range chosen too small.
 LIMITS = {"anchor_l1_ratio": (0, 1), "anchor_alpha": (0,), "metric_iterations": (1,)}
 LIMITS |= {"n_anchors": (1,), "n_neighbors": (1,)}
 LIMITS |= {"n_anchor_neighbors": (1,), "assignment_neighbors": (1,)}
 
 
-def edges(grid: dict[str, list], best: dict[str, Any]) -> Iterator[str]:
-    """Which of the best values are the first or last of a range of three numbers or more."""
+def edges(grid: Grid, best: dict[str, Any]) -> Iterator[str]:
+    """The best values that are the smallest or largest of a range of three numbers or more."""
     for name, value in best.items():
         numeric = all(isinstance(v, Real) and not isinstance(v, bool) for v in grid[name])
         numbers = sorted(set(grid[name])) if numeric else []
@@ -36,10 +39,12 @@ def edges(grid: dict[str, list], best: dict[str, Any]) -> Iterator[str]:
                 yield f"{name}={value} is the largest"
 
 
-def check_grid(grid: str | dict, estimator, said: str = "grid") -> dict[str, list]:
-    """The grid as lists of valid values for the estimator's parameters, or a clear refusal.
+def check_grid(
+    grid: str | dict[str, Any], estimator: BaseEstimator, argument: str = "grid"
+) -> Grid:
+    """The grid as lists of valid values for the estimator's parameters.
 
-    `said` is what the user calls it.
+    `argument` is the name by which error messages call the grid.
     """
     if isinstance(grid, str):
         return GRIDS[grid]
@@ -49,36 +54,36 @@ def check_grid(grid: str | dict, estimator, said: str = "grid") -> dict[str, lis
         near = get_close_matches(str(unknown[0]), known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"{said} has {unknown}, but only these parameters can be searched: {known}{hint}"
+            f"{argument} has {unknown}, but only these parameters can be searched: {known}{hint}"
         )
     return {
-        name: _check_values(name, values, estimator, f"{said}[{name!r}]")
+        name: _check_values(name, values, estimator, f"{argument}[{name!r}]")
         for name, values in grid.items()
     }
 
 
-def _check_values(name: str, values: Any, estimator, said: str) -> list:
+def _check_values(name: str, values: Any, estimator: BaseEstimator, argument: str) -> list[Any]:
     if isinstance(values, str | dict) or not np.iterable(values):
-        raise ValueError(f"{said} must be a list of values to try, but is {values!r}")
+        raise ValueError(f"{argument} must be a list of values to try, but is {values!r}")
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     if not values:
-        raise ValueError(f"{said} is empty; give at least one value or leave it out")
+        raise ValueError(f"{argument} is empty; give at least one value or leave it out")
     for value in values:
         axes = ARRAYS.get(name)
         if axes and not isinstance(value, str | None) and np.ndim(value) != axes:
             raise ValueError(
-                f"{said} must be a list whose arrays have {axes} axes, but one has "
+                f"{argument} must be a list whose arrays have {axes} axes, but one has "
                 f"{np.ndim(value)}; to try a single array, put it in a list"
             )
-        # Whole numbers to Python, but nobody means one neighbour by True.
+        # True and False are integers in Python, but not what a user means by a number.
         if isinstance(value, bool) and "boolean" not in estimator._parameter_constraints[name]:
-            raise ValueError(f"{said} holds {value}, which is no value of {name}")
+            raise ValueError(f"{argument} holds {value}, which is no value of {name}")
         try:
             validate_parameter_constraints(
                 {name: estimator._parameter_constraints[name]}, {name: value}, "the grid"
             )
         except InvalidParameterError as error:
-            raise ValueError(f"{said} holds a value that cannot be: {error}") from None
-    if name == "neighborhood_features":  # as tuples they tell feature spaces apart
+            raise ValueError(f"{argument} holds a value that is not allowed: {error}") from None
+    if name == "neighborhood_features":  # as tuples, which can be keys of a dict
         return [None if value is None else tuple(np.asarray(value).tolist()) for value in values]
     return values

@@ -1,102 +1,79 @@
 """Predictions of one split, and sums of their errors, for all configurations at once."""
 
 import math
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.chunks import CACHE_BYTES, LANES, Scratch, whole_lanes
-from .anchor_sets import AnchorSet
-from .folds import Weighting
-from .scores import Errors
+from ..runtime.chunks import row_chunks
+from .folds import Fold, Weighting
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Labels = NDArray[np.int32]
+# What `predict` and `add_errors` have in common.
+Arguments = tuple[Rows, Array, Array, Rows, Array, Array, Labels, Array]
 
 
 class Predictor:
-    """Predicts a fold's queries for all levels, λ and choices of anchors: C configurations.
+    """Predicts the queries of a fold for all configurations that share its anchors.
+
+    There are v L C of them: v numbers of neighbours, L values of λ and C choices of anchors, of
+    which the choice changes fastest.
 
     Parameters
     ----------
-    anchors, models : anchors of a fold, and p sets of models of theirs, (p, k, d + 1, m)
-    labels, own : (g, n, 8), (m, g, n, 8) each sample's anchor and residual for each choice, in
-        groups of eight, with choices that do not count at the end
-    weightings : of increasing levels
-    scratch : memory
+    fold : training samples and queries
+    models : (p, k, d + 1, m) for p penalties
+    labels, own : (n, C), (m, n, C) from `AnchorSet.assign`
+    weightings : weights of the neighbours, for increasing numbers of neighbours
     """
 
     def __init__(
         self,
-        anchors: AnchorSet,
+        fold: Fold,
         models: Array,
-        labels: NDArray[np.int32],
+        labels: Labels,
         own: Array,
         weightings: list[Weighting],
-        scratch: Scratch,
     ):
-        self.fold = anchors.fold
-        self.labels, self.own, self.weightings, self.scratch = labels, own, weightings, scratch
-        self.n_choices = len(models) * len(anchors.counts)
-        # By target: (m, d + 1, p k), with anchors that no sample has up to whole lanes.
-        p, k, width, m = models.shape
-        self.models = np.zeros((m, width, whole_lanes(p * k)))
-        self.models[..., : p * k] = models.transpose(3, 2, 0, 1).reshape(m, width, p * k)
+        self.fold, self.labels, self.own, self.weightings = fold, labels, own, weightings
+        self.models = models.reshape(-1, *models.shape[2:])
+        n_counts = sum(len(weighting.neighbor_counts) for weighting in weightings)
+        self.shape = n_counts, len(fold.grid["alpha"]), labels.shape[1]
 
     def predictions(self) -> Iterator[tuple[slice, Array]]:
-        """Predictions for blocks of queries, (m, q, C)."""
-        from ..kernels.grid.grid import predict_levels  # compiled: loaded when needed
+        """Blocks of queries, each with its predictions (m, q, v L C)."""
+        from ..kernels.grid.predictions import predict  # compiled: loaded when needed
 
-        m = len(self.own)
-        for block in self._blocks(8 * m * math.prod(self._shape(self.fold.levels))):
-            q = block.stop - block.start
-            parts = [np.empty((m, q, *self._shape(each.levels))) for each in self.weightings]
-            for t, w, given in self._of_block(block):
-                predict_levels(*given, parts[w][t])  # type: ignore[call-arg]
-            yield block, self._by_configuration(parts)
+        m, (n_counts, *inner) = len(self.own), self.shape
+        for block in row_chunks(len(self.fold.queries), 8 * m * math.prod(self.shape)):
+            out = np.empty((m, n_counts, block.stop - block.start, *inner))
+            for target, served, arguments in self._arguments(block):
+                predict(*arguments, out[target, served])
+            yield block, np.moveaxis(out, 1, 2).reshape(m, out.shape[2], -1)
 
-    def error_sums(self, metric: Errors) -> Array:
-        """Sums over the queries of the errors of the predictions, (m, C)."""
-        from ..kernels.grid.grid import add_errors  # compiled: loaded when needed
+    def error_sums(self, Y: Array, weights: Array, squared: bool) -> Array:
+        """Weighted sums of the squared or absolute errors, (m, v L C), for targets Y (q, m)."""
+        from ..kernels.grid.predictions import add_errors  # compiled: loaded when needed
 
-        m = len(self.own)
-        sums = [
-            self.scratch.array(f"sums {w}", (m, *self._shape(weighting.levels)))
-            for w, weighting in enumerate(self.weightings)
-        ]
-        for part in sums:
-            part[:] = 0.0
-        for block in self._blocks(4 * 8 * self.models.shape[2]):
-            counts = metric.weights[block]
-            for t, w, given in self._of_block(block):
-                y, out = metric.Y[block, t], sums[w][t]
-                add_errors(*given, y, counts, metric.squared, out)  # type: ignore[call-arg]
-        return self._by_configuration(sums)
+        sums = np.zeros((len(self.own), *self.shape))
+        for block in row_chunks(len(self.fold.queries), 8 * len(self.models)):
+            for target, served, arguments in self._arguments(block):
+                y = np.ascontiguousarray(Y[block, target])
+                add_errors(*arguments, y, weights[block], squared, sums[target, served])
+        return sums.reshape(len(sums), -1)
 
-    def _shape(self, levels: Sized) -> tuple[int, ...]:
-        return len(self.labels), len(levels), len(self.fold.grid["alpha"]), LANES
-
-    def _by_configuration(self, parts: list[Array]) -> Array:
-        """The values (..., g, levels, L, 8) of each weighting as those of all C configurations."""
-        values = np.concatenate(parts, axis=-3)
-        *first, g, n_levels, n_alphas, _ = values.shape
-        by_choice = np.moveaxis(values, -4, -2).reshape(*first, n_levels, n_alphas, g * LANES)
-        return by_choice[..., : self.n_choices].reshape(*first, -1)
-
-    def _blocks(self, query_bytes: int) -> Iterator[slice]:
-        """Blocks of queries that fit the cache."""
-        n, step = len(self.fold.queries), max(16, CACHE_BYTES // query_bytes)
-        for start in range(0, n, step):
-            yield slice(start, min(start + step, n))
-
-    def _of_block(self, block: slice) -> Iterator[tuple[int, int, tuple]]:
-        """The number of each target and weighting, and what the compiled functions take."""
-        from ..kernels.grid.grid import fit_queries  # compiled: loaded when needed
-
-        fold, shape = self.fold, (block.stop - block.start, self.models.shape[2])
-        by_anchor = self.scratch.array("by_anchor", shape)
-        for t, (models, own) in enumerate(zip(self.models, self.own, strict=True)):
-            fit_queries(fold.wide_queries, models, block.start, block.stop, by_anchor)
-            of_models = by_anchor, self.labels, own
-            for w, weighting in enumerate(self.weightings):
-                yield t, w, (fold.near[block], *weighting.of(block), *of_models)
+    def _arguments(self, block: slice) -> Iterator[tuple[int, slice, Arguments]]:
+        """Per target and weighting: the neighbour counts served, and the kernels' arguments."""
+        queries, near = self.fold.queries[block], self.fold.near[block]
+        for target, own in enumerate(self.own):
+            by_anchor = queries @ self.models[:, :-1, target].T
+            by_anchor += self.models[:, -1, target]
+            first = 0
+            for weighting in self.weightings:
+                served = slice(first, first + len(weighting.neighbor_counts))
+                first = served.stop
+                arrays = weighting.arrays(block)
+                yield target, served, (near, *arrays, by_anchor, self.labels, own)

@@ -1,27 +1,30 @@
-"""What a search has found, in the columns of GridSearchCV.
+"""The results of a search, in the columns of GridSearchCV.
 
-Of a million configurations the columns are hundreds of megabytes, and their ranks long to sort: so
-threads make them side by side, and arrays that are needed on the way are small.
+The columns of a million configurations take hundreds of megabytes, and ranks take long to sort:
+threads make the columns at the same time, and temporary arrays are small.
 """
 
 import math
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..runtime.chunks import row_chunks
+from .grids import Grid
 from .search import Search
 
 Array = NDArray[np.float64]
 
-# Ranks are made for so many parts of the scores, one after the other or side by side.
+# The scores are ranked in so many parts, at the same time where there are threads.
 RANKED_PARTS = 4
 
 
-def results_of(search: Search, names: dict[str, list], n_threads: int) -> dict[str, NDArray]:
-    """`param_*` for the names, `split*_test_score` and what follows of these, and `reason`."""
+def results_of(search: Search, names: Iterable[str], n_threads: int) -> dict[str, NDArray[Any]]:
+    """Columns `param_*` of the named parameters, of scores and ranks, and `reason`."""
     scores = search.scores.reshape(len(search.scores), -1)
     mean = _mean(scores)
     scored = np.isfinite(mean)
@@ -48,8 +51,8 @@ def _mean(scores: Array) -> Array:
     """Over the splits: split by split, so that equal scores have equal means."""
     total = scores[0].copy()
     with np.errstate(invalid="ignore", over="ignore"):  # scores that are infinite, or nearly
-        for of_split in scores[1:]:
-            total += of_split
+        for split_scores in scores[1:]:
+            total += split_scores
         total /= len(scores)
     return total
 
@@ -59,15 +62,15 @@ def _spread(scores: Array, mean: Array) -> Array:
     squares = np.zeros_like(mean)
     with np.errstate(invalid="ignore", over="ignore"):
         for some in row_chunks(len(mean), 4 * mean.itemsize):
-            for of_split in scores:
-                squares[some] += (of_split[some] - mean[some]) ** 2
+            for split_scores in scores:
+                squares[some] += (split_scores[some] - mean[some]) ** 2
         squares /= len(scores)
         return np.sqrt(squares, out=squares)
 
 
-def _column(box: dict[str, list], name: str) -> NDArray:
-    """The values of a parameter over all cells of the box in order."""
-    values, sizes, axis = box[name], [len(v) for v in box.values()], list(box).index(name)
+def _column(grid: Grid, name: str) -> NDArray[Any]:
+    """The values of a parameter in all configurations, in the order of the grid."""
+    values, sizes, axis = grid[name], [len(v) for v in grid.values()], list(grid).index(name)
     kinds = {type(value) for value in values}
     plain = kinds <= {int} or kinds <= {float, int} or kinds <= {bool}
     column = np.array(values) if plain else np.empty(len(values), dtype=object)
@@ -85,8 +88,10 @@ def _cuts(scores: Array, n_parts: int) -> Array:
     return np.unique([-np.inf, *sample[:: len(sample) // n_parts + 1], np.inf])
 
 
-def _rank_between(mean: Array, scored, low: float, high: float, ranks: NDArray[np.int32]) -> None:
-    """Write the ranks of the scores above low, up to high: one more than how many are higher."""
+def _rank_between(
+    mean: Array, scored: NDArray[np.bool_], low: float, high: float, ranks: NDArray[np.int32]
+) -> None:
+    """Write the ranks of the scores above low, up to high: 1 plus the number of higher scores."""
     rows = np.flatnonzero(scored & (mean > low) & (mean <= high))
     costs = -mean[rows]
     order = np.argsort(costs)

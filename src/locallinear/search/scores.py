@@ -1,14 +1,15 @@
-"""Scores of many predictions at once, equal to scikit-learn's scorers.
+"""Scores of many configurations at once, equal to those of scikit-learn's scorers.
 
-A metric gives C scores for the predictions of C configurations: NaN where there is none, and then
-it says why. `Errors` need only the sums of the errors (m, C); all others take the predictions,
-for a block of q samples at a time, as an array (m, q, C).
+`Errors` need only sums of errors, which are fast to make; all other metrics need the predictions
+themselves. Where a configuration has no score, the metric says why.
 """
 
 import inspect
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,85 +17,78 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer
 
 from ..kernels.local.combine import TIE_DECIMALS, nearest_probabilities
+from .predictor import Predictor
 
 Array = NDArray[np.float64]
 
 
-class _Metric(ABC):
-    """What all metrics have in common."""
+class Metric(ABC):
+    """Scores of all configurations on one split."""
 
     @abstractmethod
-    def scores(self) -> Array:
-        """One a configuration, (C,)."""
+    def scores(self, predictor: Predictor) -> Array:
+        """One score per configuration; not a finite number where there is none."""
 
     def reason(self, configuration: int) -> str:
-        """Why this one of the C configurations has no score."""
+        """Why this configuration has no score."""
         return "the score is not a finite number"
 
 
-class OfPredictions(_Metric):
-    """Scores that need the predictions themselves."""
+class Errors(Metric):
+    """Scores that follow from sums of errors.
 
-    @abstractmethod
-    def add(self, block: slice, predictions: Array) -> None:
-        """Take the predictions (m, q, C) for the samples of this block."""
-
-
-class Errors(_Metric):
-    """Mean errors, from their sums over the samples a target and configuration."""
+    Parameters
+    ----------
+    Y : (q, m) targets; weights : (q,) sample weights, or None
+    """
 
     squared = True
 
     def __init__(self, Y: Array, weights: Array | None):
         self.Y = Y
         self.weights = np.ones(len(Y)) if weights is None else weights
-        self.sums = np.empty((Y.shape[1], 0))
 
-    @property
-    def means(self) -> Array:
-        """Mean a target and configuration, (m, C)."""
-        return self.sums / self.weights.sum()
+    def scores(self, predictor: Predictor) -> Array:
+        """One score per configuration."""
+        return self._scores_of(predictor.error_sums(self.Y, self.weights, self.squared))
+
+    @abstractmethod
+    def _scores_of(self, sums: Array) -> Array:
+        """Scores from the sums of the errors (m, configurations)."""
 
 
 class NegMeanSquaredError(Errors):
     """neg_mean_squared_error."""
 
-    def scores(self) -> Array:
-        """One a configuration, (C,)."""
-        return -self.means.mean(axis=0)
+    def _scores_of(self, sums: Array) -> Array:
+        return -(sums / self.weights.sum()).mean(axis=0)
 
 
 class NegRootMeanSquaredError(Errors):
     """neg_root_mean_squared_error."""
 
-    def scores(self) -> Array:
-        """One a configuration, (C,)."""
-        return -np.sqrt(self.means).mean(axis=0)
+    def _scores_of(self, sums: Array) -> Array:
+        return -np.sqrt(sums / self.weights.sum()).mean(axis=0)
 
 
-class NegMeanAbsoluteError(Errors):
+class NegMeanAbsoluteError(NegMeanSquaredError):
     """neg_mean_absolute_error."""
 
     squared = False
-
-    def scores(self) -> Array:
-        """One a configuration, (C,)."""
-        return -self.means.mean(axis=0)
 
 
 class R2(Errors):
     """r2, with scikit-learn's convention for a constant target."""
 
-    def scores(self) -> Array:
-        """One a configuration, (C,)."""
+    def _scores_of(self, sums: Array) -> Array:
         mean = np.average(self.Y, axis=0, weights=self.weights)
         spread = (self.weights @ (self.Y - mean) ** 2)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            r2 = np.where(spread > 0, 1 - self.sums / spread, np.where(self.sums > 0, 0.0, 1.0))
+            r2 = np.where(spread > 0, 1 - sums / spread, np.where(sums > 0, 0.0, 1.0))
         return r2.mean(axis=0) if len(self.Y) > 1 else np.full(r2.shape[1], np.nan)
 
     def reason(self, configuration: int) -> str:
-        """Why this one of the C configurations has no score."""
+        """Why this configuration has no score."""
         if len(self.Y) == 1:
             return (
                 "R² needs at least two test samples in each split; give more samples, or fewer "
@@ -103,28 +97,27 @@ class R2(Errors):
         return super().reason(configuration)
 
 
-class Accuracy(OfPredictions):
-    """accuracy, of the class with the highest score; of equal ones the first."""
+class Accuracy(Metric):
+    """accuracy, of the class with the highest score; of equal scores the first class.
+
+    Parameters
+    ----------
+    codes : (q,) the position of each sample's class; weights : (q,) sample weights, or None
+    """
 
     def __init__(self, codes: NDArray[np.intp], weights: Array | None):
         self.codes = codes
         self.weights = np.ones(len(codes)) if weights is None else weights
-        self.hits: Array | None = None
 
-    def add(self, block: slice, predictions: Array) -> None:
-        """Take the scores (m, q, C) of the classes for the samples of this block."""
+    def scores(self, predictor: Predictor) -> Array:
+        """One score per configuration."""
         tie = 0.5 * 10.0**-TIE_DECIMALS
-        best = (predictions >= predictions.max(axis=0) - tie).argmax(axis=0)
-        hits = self.weights[block] @ (best == self.codes[block, None])
-        self.hits = hits if self.hits is None else self.hits + hits
+        hits = np.zeros(math.prod(predictor.shape))
+        for block, predictions in predictor.predictions():
+            best = (predictions >= predictions.max(axis=0) - tie).argmax(axis=0)
+            hits += self.weights[block] @ (best == self.codes[block, None])
+        return hits / self.weights.sum()
 
-    def scores(self) -> Array:
-        """One a configuration, (C,)."""
-        assert self.hits is not None
-        return self.hits / self.weights.sum()
-
-
-Metric = Errors | OfPredictions
 
 REGRESSION: dict[str, Callable[..., Errors]] = {
     "r2": R2,
@@ -134,7 +127,9 @@ REGRESSION: dict[str, Callable[..., Errors]] = {
 }
 
 
-def score_weights(scoring: str | Callable | None, weights: Array | None) -> Array | None:
+def score_weights(
+    scoring: str | Callable[..., float] | None, weights: Array | None
+) -> Array | None:
     """The sample weights, or None with a warning where the scorer takes none."""
     if weights is None or scoring is None:
         return weights
@@ -151,44 +146,54 @@ def score_weights(scoring: str | Callable | None, weights: Array | None) -> Arra
     return None
 
 
-class AnyScorer(OfPredictions):
-    """Any scorer of scikit-learn: called once a configuration on a model that replays its part.
+class AnyScorer(Metric):
+    """Any scorer of scikit-learn, called once per configuration.
 
-    A scorer that fails leaves the configuration without a score, as in GridSearchCV.
+    The scorer gets a model that returns the configuration's predictions. If the scorer fails, the
+    configuration has no score, as in GridSearchCV.
+
+    Parameters
+    ----------
+    scoring : name of a scorer, or the scorer
+    X, y, weights : the test samples, and their weights or None
+    make_replay : makes the model that the scorer gets
     """
 
-    def __init__(self, scoring: str | Callable, X, y, weights: Array | None, make_replay):
-        replay = make_replay()
-        self.scorer = check_scoring(replay, scoring=scoring)
-        self.X, self.y, self.replay = X, y, replay
+    def __init__(
+        self,
+        scoring: str | Callable[..., float],
+        X: Array,
+        y: NDArray[Any],
+        weights: Array | None,
+        make_replay: "Callable[[], ReplayRegressor | ReplayClassifier]",
+    ):
+        self.replay = make_replay()
+        self.scorer = check_scoring(self.replay, scoring=scoring)
+        self.X, self.y = X, y
         self.extra = {} if weights is None else {"sample_weight": weights}
-        self.blocks: list[Array] = []
         self.failures: dict[int, str] = {}
 
-    def add(self, block: slice, predictions: Array) -> None:
-        """Take the predictions (m, q, C) for the samples of this block."""
-        self.blocks.append(predictions)
-
-    def scores(self) -> Array:
-        """One a configuration, (C,)."""
-        predictions = np.concatenate(self.blocks, axis=1)
-        out = np.empty(predictions.shape[2])
-        for c in range(len(out)):
-            self.replay.values = predictions[:, :, c].T
+    def scores(self, predictor: Predictor) -> Array:
+        """One score per configuration."""
+        blocks = [predictions for _, predictions in predictor.predictions()]
+        by_configuration = np.concatenate(blocks, axis=1).T
+        out = np.full(len(by_configuration), np.nan)
+        for configuration, predictions in enumerate(by_configuration):
+            self.replay.values = predictions
             try:
-                out[c] = self.scorer(self.replay, self.X, self.y, **self.extra)
+                out[configuration] = self.scorer(self.replay, self.X, self.y, **self.extra)
             except Exception as error:  # a user's scorer can fail in any way
-                out[c] = np.nan
-                self.failures[c] = f"scoring failed with {type(error).__name__}: {error}"
+                reason = f"scoring failed with {type(error).__name__}: {error}"
+                self.failures[configuration] = reason
         return out
 
     def reason(self, configuration: int) -> str:
-        """Why this one of the C configurations has no score."""
+        """Why this configuration has no score."""
         return self.failures.get(configuration, super().reason(configuration))
 
 
 class ReplayRegressor(RegressorMixin, BaseEstimator):
-    """Predicts what it holds."""
+    """A fitted regressor that predicts `values` (q, m), whatever the inputs are."""
 
     def __init__(self, one_target: bool = True):
         self.one_target = one_target
@@ -197,19 +202,19 @@ class ReplayRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Nothing to fit."""
         return self
 
-    def predict(self, X) -> Array:
-        """The values that it holds."""
+    def predict(self, X: Any) -> Array:
+        """The values."""
         return self.values[:, 0] if self.one_target else self.values
 
 
 class ReplayClassifier(ClassifierMixin, BaseEstimator):
-    """Predicts the classes of the scores that it holds."""
+    """A fitted classifier whose class scores are `values` (q, m), whatever the inputs are."""
 
-    def __init__(self, classes=None):
+    def __init__(self, classes: NDArray[Any] | None = None):
         self.classes = classes
         self.classes_ = classes
         self.values = np.empty((0, 1))
@@ -217,14 +222,15 @@ class ReplayClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Nothing to fit."""
         return self
 
-    def predict_proba(self, X) -> Array:
-        """The probabilities nearest to the scores that it holds."""
+    def predict_proba(self, X: Any) -> Array:
+        """The probabilities nearest to the values."""
         return nearest_probabilities(self.values)
 
-    def predict(self, X) -> NDArray:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The classes with the highest probability."""
+        assert self.classes_ is not None
         return self.classes_[self.predict_proba(X).argmax(axis=1)]

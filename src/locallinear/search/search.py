@@ -1,9 +1,10 @@
-"""Scores of all configurations of a grid by cross-validation, sharing what can be shared.
+"""Scores of all configurations of a grid by cross-validation; what they share is computed once.
 
-A grid is a box with an axis a parameter, in alphabetical order, as scikit-learn's ParameterGrid
-runs through it. The outer axes (feature space, and all that shapes the anchor models) are walked
-a cell at a time, in an order that spreads over the box from the start; the inner axes (n_anchors,
-anchor_alpha, alpha, n_neighbors, weights) are scored in one go for each cell.
+A grid is a box with one axis per parameter, in alphabetical order, as in scikit-learn's
+ParameterGrid. A cell is one position on the outer axes (geometry, and all that shapes the anchor
+models). Cells are scored one by one, in an order that covers the box evenly from the start; all
+positions on the inner axes (n_anchors, anchor_alpha, alpha, n_neighbors, assignment_neighbors,
+weights) are scored together for each cell.
 """
 
 import threading
@@ -12,23 +13,26 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from itertools import combinations, islice, product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ..runtime.chunks import CACHE_BYTES, Scratch, row_chunks
+from ..checks.parameters import GEOMETRY
+from ..runtime.chunks import CACHE_BYTES, row_chunks
 from ..runtime.progress import Progress
 from ..runtime.threads import one_blas_thread
 from .anchor_sets import AnchorSet
 from .folds import Split
+from .grids import Grid
 from .predictor import Predictor
-from .scores import AnyScorer, Errors, Metric
+from .scores import AnyScorer, Metric
 
 Array = NDArray[np.float64]
+Reasons = NDArray[np.int32]
+Item = TypeVar("Item")
 
-SPACE_AXES = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features")
 MODEL_AXES = (
     "anchor_selection",
     "anchor_models",
@@ -36,14 +40,16 @@ MODEL_AXES = (
     "fit_intercept",
     "anchor_l1_ratio",
 )
+OUTER_AXES = GEOMETRY + MODEL_AXES
 STOPPED = "not scored: the search was stopped before"
 
-# How many cells of how many the order of a search is chosen from, at most.
+# The order of the first cells takes time proportional to their number times the number of all
+# cells; this bounds the product.
 MAX_SPREAD = 2_000_000
 
 
 class OutOfTime(Exception):  # noqa: N818
-    """The deadline has passed, and there is something to show for the time."""
+    """The deadline has passed, and at least one configuration has a score."""
 
 
 class Search:
@@ -53,12 +59,12 @@ class Search:
     ----------
     grid : values of every searched parameter, and single values for all others
     splits : the splits of the data
-    metrics : one function a split that makes a fresh metric
+    metrics : one function per split that makes a new metric
     """
 
     def __init__(
         self,
-        grid: dict[str, list],
+        grid: Grid,
         splits: Sequence[Split],
         metrics: Sequence[Callable[[], Metric]],
     ):
@@ -67,23 +73,23 @@ class Search:
         self.splits, self.metrics = splits, metrics
         shape = [len(self.grid[name]) for name in self.axes]
         self.scores = np.full((len(splits), *shape), np.nan)
-        # Reasons for missing scores as numbers, which are cheap to keep.
+        # Reasons for missing scores are stored as numbers, which take little memory.
         self._numbers = {"": 0, STOPPED: 1}
         self._reasons = np.full(shape, self._numbers[STOPPED], dtype=np.int32)
         self.best = -np.inf
         self.interrupted = False
         self._lock = threading.Lock()
-        self._scratch = Scratch()
         self._deadline = np.inf
         self._stopped = False
 
     def run(self, *, deadline: float, n_jobs: int | None, progress: Progress) -> None:
-        """Score all cells, or those that the time allows; an interrupt ends it early as well."""
+        """Score all cells, or those that the time allows; an interrupt also ends the search."""
         self._deadline = deadline
         self._progress = progress
         workers = effective_n_jobs(n_jobs)
         try:
-            # Small matrix products: a thread a cell beats threads inside each product.
+            # The matrix products are small: one thread per cell is faster than several threads
+            # in each product.
             with one_blas_thread():
                 if workers == 1:
                     for cell in self.cells():
@@ -100,7 +106,7 @@ class Search:
     def _run_threads(self, workers: int) -> None:
         cells = iter(self.cells())
         with ThreadPoolExecutor(workers) as pool:
-            # As many again wait, so that no thread has to.
+            # Twice as many cells as threads are submitted, so that no thread has to wait.
             first = islice(cells, 2 * workers)
             running = {pool.submit(self._score_cell, cell) for cell in first}
             try:
@@ -111,38 +117,38 @@ class Search:
                     more = islice(cells, len(done))
                     running |= {pool.submit(self._score_cell, cell) for cell in more}
             except BaseException:
-                self._stopped = True  # the threads end after the step that they are in
+                self._stopped = True  # the threads end after their current step
                 raise
 
     def cells(self) -> list[dict[str, int]]:
         """Positions on the outer axes, in an order that covers the box evenly from the start.
 
-        Where nothing is learned, one number of rounds stands for all.
+        Where no weights are learned, one number of rounds stands for all.
         """
-        names = SPACE_AXES + MODEL_AXES
-        sizes = [len(self.grid[name]) for name in names]
-        cells = [dict(zip(names, cell, strict=True)) for cell in spread_order(sizes)]
+        sizes = [len(self.grid[name]) for name in OUTER_AXES]
+        cells = [dict(zip(OUTER_AXES, cell, strict=True)) for cell in spread_order(sizes)]
         return [cell for cell in cells if cell["metric_iterations"] == 0 or self._learned(cell)]
 
     def _learned(self, cell: dict[str, Any]) -> bool:
         return self.grid["neighborhood"][cell["neighborhood"]] == "learned"
 
     def _score_cell(self, cell: dict[str, int]) -> None:
-        """All configurations that share this cell's outer parameters, if the time allows."""
+        """Score all configurations of a cell, if the time allows."""
         value = {name: self.grid[name][i] for name, i in cell.items()}
-        rounds = value["metric_iterations"] if self._learned(cell) else None
-        space = value["scaling"], value["neighborhood"], rounds, value["neighborhood_features"]
-        choice = cell["anchor_selection"], cell["anchor_models"]
+        chosen = tuple(value[name] for name in GEOMETRY)
         with suppress(OutOfTime):
-            folds = [split.fold(space) for split in self._in_time(self.splits)]
-            sets = [fold.anchor_sets(*choice) for fold in self._in_time(folds)]
+            folds = [split.fold(chosen) for split in self._in_time(self.splits)]
+            sets = [
+                fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"])
+                for fold in self._in_time(folds)
+            ]
             for anchors in zip(*sets, strict=True):
                 self._score_anchors(cell, value, anchors)
 
-    def _in_time(self, items: Sequence) -> Iterator:
-        """The items one by one, unless the time is up: then `OutOfTime`.
+    def _in_time(self, items: Sequence[Item]) -> Iterator[Item]:
+        """The items one by one; raises `OutOfTime` when the time is up.
 
-        The first score is always waited for, but not once the search is stopped.
+        The first score is always waited for, unless the search was stopped.
         """
         for item in items:
             late = time.monotonic() > self._deadline and np.isfinite(self.best)
@@ -150,8 +156,10 @@ class Search:
                 raise OutOfTime
             yield item
 
-    def _score_anchors(self, cell, value, anchors: tuple[AnchorSet, ...]) -> None:
-        """One kind of anchors, a set a split: all penalties, ways of assigning, and the rest."""
+    def _score_anchors(
+        self, cell: dict[str, int], value: dict[str, Any], anchors: tuple[AnchorSet, ...]
+    ) -> None:
+        """Score all configurations of a cell that use these anchors, one set per split."""
         paths = [
             of_split.model_path(
                 value["n_anchor_neighbors"],
@@ -162,39 +170,39 @@ class Search:
             for of_split in self._in_time(anchors)
         ]
         of_splits = list(zip(self.metrics, anchors, paths, strict=True))
-        # A scorer of the user's can be slow: between penalties the time is looked at.
+        # A user's scorer can be slow: then the time is checked after each penalty.
         slow = isinstance(self.metrics[0](), AnyScorer)
-        each = CACHE_BYTES if slow else anchors[0].assignment_bytes
-        for some in row_chunks(len(self.grid["anchor_alpha"]), each):
+        penalty_bytes = CACHE_BYTES if slow else anchors[0].assignment_bytes
+        for penalties in row_chunks(len(self.grid["anchor_alpha"]), penalty_bytes):
             parts = [
                 self._score_split(
-                    metric, of_split, path[some], fit_intercept=value["fit_intercept"]
+                    make_metric, of_split, path[penalties], fit_intercept=value["fit_intercept"]
                 )
-                for metric, of_split, path in self._in_time(of_splits)
+                for make_metric, of_split, path in self._in_time(of_splits)
             ]
             scores, reasons = (np.stack(part) for part in zip(*parts, strict=True))
-            at = {**cell, "n_anchors": anchors[0].place, "anchor_alpha": some}
-            self._note(at, scores, reasons)
+            position = {**cell, "n_anchors": anchors[0].served, "anchor_alpha": penalties}
+            self._store(position, scores, reasons)
 
-    def _note(self, at: dict[str, Any], scores: Array, reasons: NDArray[np.int32]) -> None:
-        """Keep what was found (splits, *inner axes) at a place on the outer axes."""
+    def _store(self, position: dict[str, Any], scores: Array, reasons: Reasons) -> None:
+        """Store scores (splits, *inner axes) at a position on the other axes."""
         reason = reasons.max(axis=0)  # of any split
         mean = scores.mean(axis=0)
         found = mean[np.isfinite(mean)]
         every = range(len(self.grid["metric_iterations"]))
-        alike = [at["metric_iterations"]] if self._learned(at) else every
+        same_scores = [position["metric_iterations"]] if self._learned(position) else every
         with self._lock:
-            for rounds in alike:
-                place = {**at, "metric_iterations": rounds}
-                where = tuple(place.get(name, slice(None)) for name in self.axes)
+            for rounds in same_scores:
+                indices = {**position, "metric_iterations": rounds}
+                where = tuple(indices.get(name, slice(None)) for name in self.axes)
                 self.scores[(slice(None), *where)] = scores
                 self._reasons[where] = reason
             if found.size:
                 self.best = max(self.best, float(found.max()))
-            self._progress.advance(mean.size * len(alike), self.best)
+            self._progress.advance(mean.size * len(same_scores), self.best)
 
     def reasons(self) -> NDArray[np.object_]:
-        """Why a configuration has no score, an empty word where it has one; (*axes)."""
+        """Why each configuration has no score, an empty string where it has one; (*axes)."""
         smallest = min(split.n_searchable for split in self.splits)
         out = np.array(list(self._numbers), dtype=object)[self._reasons]
         for i, K in enumerate(self.grid["n_neighbors"]):
@@ -205,56 +213,57 @@ class Search:
         return out
 
     def _score_split(
-        self, make_metric, anchors: AnchorSet, models: Array, *, fit_intercept: bool
-    ) -> tuple[Array, NDArray[np.int32]]:
+        self,
+        make_metric: Callable[[], Metric],
+        anchors: AnchorSet,
+        models: Array,
+        *,
+        fit_intercept: bool,
+    ) -> tuple[Array, Reasons]:
         """Scores of one split for anchor models (p, k, d + 1, m) of p penalties.
 
         Returns
         -------
         scores : (alpha, p, assignment_neighbors, n_anchors, n_neighbors, weights), that is, the
-            axes that are left in alphabetical order
+            inner axes in alphabetical order
         reasons : of the same shape, the number of the reason why a score is missing
         """
-        grid, fold = self.grid, anchors.fold
+        grid, fold, n_penalties = self.grid, anchors.fold, len(models)
         shape = (
             len(grid["alpha"]),
-            len(models),
+            n_penalties,
             len(grid["assignment_neighbors"]),
-            len(anchors.count_of),
+            len(anchors.count_positions),
             len(grid["n_neighbors"]),
             len(grid["weights"]),
         )
         scores, reasons = np.full(shape, np.nan), np.zeros(shape, dtype=np.int32)
-        if not fold.levels:
+        if not fold.neighbor_counts:
             return scores, reasons
-        numbers = np.array(grid["n_neighbors"])
-        assigned = anchors.assignments(models, grid["assignment_neighbors"], self._scratch)
-        for a, (labels, own) in enumerate(assigned):
+        n_neighbors = np.array(grid["n_neighbors"])
+        for a, n_near in enumerate(grid["assignment_neighbors"]):
+            labels, own = anchors.assign(models, n_near)
             for w in self._in_time(range(len(grid["weights"]))):
                 weightings, failed = fold.weightings(w, fit_intercept)
-                for level, reason in failed.items():
-                    reasons[:, :, a][..., numbers == level, w] = self._number(reason)
+                for count, reason in failed.items():
+                    reasons[:, :, a][..., n_neighbors == count, w] = self._number(reason)
                 if not weightings:
                     continue
-                predictor = Predictor(anchors, models, labels, own, weightings, self._scratch)
-                told = self._score_all(make_metric(), predictor)
-                levels = np.concatenate([weighting.levels for weighting in weightings])
-                served = np.isin(numbers, levels)
-                place = np.searchsorted(levels, numbers[served])
-                for out, flat in zip((scores, reasons), told, strict=True):
-                    by_level = flat.reshape(len(levels), *shape[:2], len(anchors.counts))
-                    found = by_level[place].transpose(1, 2, 3, 0)[:, :, anchors.count_of]
-                    out[:, :, a][..., served, w] = found
+                predictor = Predictor(fold, models, labels, own, weightings)
+                counts = np.concatenate([weighting.neighbor_counts for weighting in weightings])
+                scored = np.isin(n_neighbors, counts)
+                positions = np.searchsorted(counts, n_neighbors[scored])
+                found: tuple[NDArray[Any], ...] = self._score_all(make_metric(), predictor)
+                for out, flat in zip((scores, reasons), found, strict=True):
+                    # The predictor's order, with the C choices as penalties and anchor counts.
+                    box = flat.reshape(*predictor.shape[:2], n_penalties, -1)
+                    box = box[positions][..., anchors.count_positions]
+                    out[:, :, a][..., scored, w] = np.moveaxis(box, 0, -1)
         return scores, reasons
 
-    def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[NDArray, NDArray]:
-        """Scores (C,) by a metric, and the numbers of the reasons why they are missing."""
-        if isinstance(metric, Errors):
-            metric.sums = predictor.error_sums(metric)
-        else:
-            for block, predictions in predictor.predictions():
-                metric.add(block, predictions)
-        scores = metric.scores()
+    def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[Array, Reasons]:
+        """Scores by a metric, and the numbers of the reasons why they are missing."""
+        scores = metric.scores(predictor)
         reasons = np.zeros(len(scores), dtype=np.int32)
         for c in np.flatnonzero(~np.isfinite(scores)).tolist():
             reasons[c] = self._number(metric.reason(c))
@@ -268,8 +277,8 @@ class Search:
 def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
     """All cells of a box, in an order whose every beginning covers the box evenly.
 
-    Next comes a cell whose values, and pairs of values, were visited least. In a large box only
-    the beginning is chosen so, and the rest follows shuffled.
+    The next cell is one whose values, and pairs of values, were visited least. In a large box
+    only the beginning is ordered so; the other cells follow in random order.
     """
     cells = np.array(list(product(*(range(size) for size in sizes))))
     cells = np.random.default_rng(0).permutation(cells)
@@ -277,14 +286,14 @@ def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
     # Each cell's value on an axis, and its pair of values on two, as one number.
     codes = [cells[:, a] for a in axes]
     codes += [cells[:, a] * sizes[b] + cells[:, b] for a, b in combinations(axes, 2)]
-    wear = np.zeros(len(cells))
+    visits = np.zeros(len(cells))
     chosen: list[int] = []
     for _ in range(min(len(cells), MAX_SPREAD // len(cells))):
-        next_cell = int(np.argmin(wear))
+        next_cell = int(np.argmin(visits))
         chosen.append(next_cell)
         for code in codes:
-            # Where there are many values, a visit to one counts for more.
-            wear[code == code[next_cell]] += code.max() + 1
-        wear[next_cell] = np.inf
+            # Where an axis has many values, a visit to one of them counts for more.
+            visits[code == code[next_cell]] += code.max() + 1
+        visits[next_cell] = np.inf
     rest = np.setdiff1d(np.arange(len(cells)), chosen)
     return [tuple(cell) for cell in cells[[*chosen, *rest]].tolist()]

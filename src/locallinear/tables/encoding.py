@@ -1,8 +1,9 @@
-"""From columns of a table to the numbers that a model takes, and back to columns.
+"""Encoding: how the columns of a table become the numbers that a model takes.
 
-A column of numbers stays one, its missing values filled with the median. A column of text becomes
-a 0/1 column a category; "no value" is a category of its own, and a text that fitting did not see
-has zeros everywhere. What the encoded columns contribute is summed for the column they came from.
+A column of numbers stays one column; missing values become its median. A column of text becomes
+one 0/1 column per category. "No value" is a category of its own, and a text that was not in the
+training data is 0 in all of them. Axis letters: n or q rows, c columns of the table, d encoded
+columns, m targets.
 """
 
 from collections import Counter
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.extras import extra
-from .table import Table, TableError, shortened
+from .table import Table, TableError, as_table, pandas_module, shortened
+from .targets import check_targets, is_class, with_targets
 
 if TYPE_CHECKING:
     import pandas
@@ -21,13 +22,22 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 NO_VALUE = "(missing)"
-# More categories than this, and the rarest count as unseen.
+# Of a column with more categories, the rarest count as unknown.
 MAX_CATEGORIES = 30
 
 
 @dataclass(frozen=True)
 class Column:
-    """How a column of the table is encoded: as a number, or as categories where there are any."""
+    """How one column of the table is encoded.
+
+    Attributes
+    ----------
+    name : str
+    fill : float
+        Replaces missing numbers.
+    categories : tuple of str
+        The known values of a column of text; empty for a column of numbers.
+    """
 
     name: str
     fill: float = 0.0
@@ -45,7 +55,7 @@ class Column:
 
     @property
     def encoded_names(self) -> list[str]:
-        """What its encoded columns are called."""
+        """Names of the encoded columns."""
         return [f"{self.name} is {c}" for c in self.categories] if self.is_text else [self.name]
 
     def encode(self, table: Table) -> Array:
@@ -58,9 +68,9 @@ class Column:
         return np.where(np.isnan(numbers), self.fill, numbers)[:, None]
 
     def cells(self, table: Table) -> NDArray:
-        """The texts of a column, with a word for the missing ones."""
+        """The texts of the column in a table, (n,), with NO_VALUE for missing ones."""
         column = table.frame[self.name]
-        if not table.is_text(self.name):  # a column without a single value
+        if not table.is_text(self.name):  # a column without any value was read as numbers
             return np.full(len(table), NO_VALUE, dtype=object)
         return column.where(column.notna(), NO_VALUE).to_numpy(dtype=object)
 
@@ -71,10 +81,14 @@ class Encoding:
 
     Attributes
     ----------
-    columns : the inputs, in order
-    targets : names of the target columns
-    classify : whether the one target is a class
-    missing : cells that mean "no value", beside the usual ones
+    columns : tuple of Column
+        The inputs, in order.
+    targets : tuple of str
+        Names of the target columns.
+    classify : bool
+        Whether the one target is a class.
+    missing : tuple of str
+        Cells that mean "no value", in addition to the usual ones.
     """
 
     columns: tuple[Column, ...]
@@ -89,26 +103,25 @@ class Encoding:
 
     @property
     def text(self) -> list[str]:
-        """The columns to read as text, whatever they look like."""
+        """Names of the columns to read as text, even if their values look like numbers."""
         targets = self.targets if self.classify else ()
         return [column.name for column in self.columns if column.is_text] + list(targets)
 
     @property
     def owners(self) -> NDArray[np.intp]:
-        """For each encoded column the place of the column that it came from."""
+        """For each encoded column the index of the input that it belongs to, (d,)."""
         sizes = [len(column.encoded_names) for column in self.columns]
         return np.repeat(np.arange(len(sizes)), sizes)
 
     def inputs(self, table: Table) -> "pandas.DataFrame":
-        """The encoded columns of a table."""
-        pandas = extra("pandas", "report", "Tables")
+        """The encoded columns of a table, (n, d)."""
         table.require(self.names, "which the model takes")
         blocks = [column.encode(table) for column in self.columns]
         names = [name for column in self.columns for name in column.encoded_names]
-        return pandas.DataFrame(np.concatenate(blocks, axis=1), columns=names)
+        return pandas_module().DataFrame(np.concatenate(blocks, axis=1), columns=names)
 
     def outputs(self, table: Table) -> NDArray:
-        """The targets of a table, (n,) or (n, m); rows without one must be gone."""
+        """The targets of a table, (n,) or (n, m); every row must have them."""
         table.require(self.targets, "the target")
         if self.classify:
             return table.frame[self.targets[0]].to_numpy(dtype=object).astype(str)
@@ -116,8 +129,15 @@ class Encoding:
         Y = np.column_stack([table.numbers(name, remedy) for name in self.targets])
         return Y[:, 0] if len(self.targets) == 1 else Y
 
+    def named_outputs(self, y: NDArray) -> "pandas.Series | pandas.DataFrame":
+        """The targets with their names, for an estimator that keeps these."""
+        pandas = pandas_module()
+        if y.ndim == 1:
+            return pandas.Series(y, name=self.targets[0])
+        return pandas.DataFrame(y, columns=list(self.targets))
+
     def unseen(self, table: Table) -> list[str]:
-        """A sentence for each text column with categories that fitting did not see."""
+        """A sentence per text column of the table with values that the model does not know."""
         notes = []
         for column in self.columns:
             if not column.is_text:
@@ -126,10 +146,10 @@ class Encoding:
             rows = np.flatnonzero(~np.isin(cells, column.categories))
             if len(rows):
                 notes.append(
-                    f"Column {column.name!r} has values that are new to the model, or were too "
-                    f"rare in fitting, in {len(rows)} of {len(cells)} rows, such as "
-                    f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}: there it counts as "
-                    "none of those that the model knows."
+                    f"Column {column.name!r} has values that the model does not know (new, or "
+                    f"rare in its training data) in {len(rows)} of {len(cells)} rows, such as "
+                    f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}. They count as none of "
+                    "the known values."
                 )
         return notes
 
@@ -139,7 +159,7 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Encoding":
-        """The encoding that `to_dict` described."""
+        """The encoding whose `to_dict` is `state`."""
         columns = tuple(
             Column(str(c["name"]), float(c["fill"]), tuple(map(str, c["categories"])))
             for c in state["columns"]
@@ -149,13 +169,13 @@ class Encoding:
 
 
 def by_column(parts: Array, owners: NDArray[np.intp]) -> Array:
-    """Sums of what encoded columns add, (q, d, m), over those of each column, (q, c, m)."""
+    """Sum what encoded columns add, (q, d, m), over those of each table column, (q, c, m)."""
     starts = np.searchsorted(owners, np.arange(owners[-1] + 1))
     return np.add.reduceat(parts, starts, axis=1)
 
 
 def fit_encoding(
-    table: Table,
+    data: Any,
     targets: tuple[str, ...],
     *,
     classify: bool = False,
@@ -165,108 +185,84 @@ def fit_encoding(
 ) -> tuple[Encoding, Table, list[str]]:
     """Decide how a table is encoded.
 
+    Parameters
+    ----------
+    data : DataFrame or Table
+        A Table must have been read with the same `categorical` and `missing`.
+    targets : tuple of str
+        Columns to predict.
+    classify : bool, default=False
+        Treat a target of numbers as a class; a target of text always is one.
+    categorical : tuple of str
+        Columns to treat as text, whatever they hold.
+    ignore : tuple of str
+        Columns to leave out.
+    missing : tuple of str
+        Cells that mean "no value", in addition to the usual ones.
+
     Returns
     -------
     encoding : Encoding
-    table : the rows that have all targets
-    notes : sentences on what was left out, and why
+    table : Table
+        The rows that have all targets.
+    notes : list of str
+        Sentences on what was left out, and why.
     """
+    table = as_table(data, (*categorical, *(targets if classify else ())), missing)
     table.require(targets, "the target")
     table.require(categorical, "which --categorical names")
     table.require(ignore, "which --ignore names")
     classify = classify or is_class(table, targets)
-    table, notes = _with_targets(table, targets)
-    _check_targets(table, targets, classify)
-    columns = []
-    for name in table.columns:
-        if name in targets or name in ignore:
-            continue
-        reason = _useless(table, name, name in categorical)
-        if reason:
-            notes.append(f"Column {name!r} is left out: {reason}.")
-        else:
-            columns.append(_fit_column(table, name))
+    table, notes = with_targets(table, targets)
+    check_targets(table, targets, classify)
+    columns, left_out = fit_columns(table, skip=(*targets, *ignore), categorical=categorical)
     if not columns:
         raise TableError(
             f"{table.name} has no column to learn from beside {' and '.join(targets)}; a model "
             "needs at least one with different values."
         )
-    rare = [c.name for c in columns if len(c.categories) == MAX_CATEGORIES]
-    notes += [f"Column {n!r}: the {MAX_CATEGORIES} most frequent values are used." for n in rare]
-    return Encoding(tuple(columns), targets, classify, missing), table, notes
+    return Encoding(columns, targets, classify, missing), table, notes + left_out
 
 
-def is_class(table: Table, targets: tuple[str, ...]) -> bool:
-    """Whether a target is text, and not numbers with a slip."""
-    text = [name for name in targets if table.is_text(name)]
-    for name in text:
-        if table.share_of_numbers(name) > 0.5:
-            table.numbers(
-                name,
-                "The rest of the target is numbers: correct the cell or leave it empty, or pass "
-                "--classify if the target is a class.",
-            )
-    return bool(text)
+def fit_columns(
+    table: Table, *, skip: tuple[str, ...] = (), categorical: tuple[str, ...] = ()
+) -> tuple[tuple[Column, ...], list[str]]:
+    """Choose the columns to learn from and their encoding; explain in notes what is left out."""
+    columns, notes = [], []
+    for name in table.columns:
+        if name in skip:
+            continue
+        reason = _reason_to_leave_out(table, name, name in categorical)
+        if reason:
+            notes.append(f"Column {name!r} is left out: {reason}.")
+        else:
+            columns.append(_fit_column(table, name))
+    many = [column.name for column in columns if len(column.categories) == MAX_CATEGORIES]
+    notes += [f"Column {n!r}: the {MAX_CATEGORIES} most frequent values are used." for n in many]
+    return tuple(columns), notes
 
 
-def _with_targets(table: Table, targets: tuple[str, ...]) -> tuple[Table, list[str]]:
-    """The rows that have all targets, and a sentence on the others."""
-    there = table.frame[list(targets)].notna().all(axis=1).to_numpy()
-    if not there.any():
-        raise TableError(f"{table.name}: no row has a value of {' and '.join(targets)}.")
-    if there.all():
-        return table, []
-    left_out = np.count_nonzero(~there)
-    what = (
-        "1 row is left out, as it has"
-        if left_out == 1
-        else f"{left_out} rows are left out, as they have"
-    )
-    return table.take(there), [f"{what} no target."]
-
-
-def _check_targets(table: Table, targets: tuple[str, ...], classify: bool) -> None:
-    if classify and len(targets) > 1:
-        raise TableError(
-            f"A class is one column, but the targets are {' and '.join(targets)}; fit one model "
-            "for each."
-        )
-    if len(set(targets)) < len(targets):
-        raise TableError(f"--target names a column twice: {', '.join(targets)}.")
-    for name in targets:
-        values = table.frame[name]
-        if values.nunique() == 1:
-            raise TableError(
-                f"The target {name!r} is {values.iloc[0]} in every row: there is nothing to learn "
-                "from a constant."
-            )
-        if classify and values.nunique() > max(20, len(values) // 2):
-            raise TableError(
-                f"The target {name!r} has {values.nunique()} different texts in {len(values)} "
-                "rows, too many for classes; is it the right column?"
-            )
-
-
-def _useless(table: Table, name: str, wanted: bool) -> str | None:
-    """Why a column can teach nothing, or None."""
+def _reason_to_leave_out(table: Table, name: str, is_categorical: bool) -> str | None:
+    """Why a model can learn nothing from a column, or None."""
     values = table.frame[name]
-    n, different = len(values), values.nunique(dropna=True)
-    if different == 0:
+    n, n_different = len(values), values.nunique(dropna=True)
+    if n_different == 0:
         return "it has no values"
-    if different == 1 and not (table.is_text(name) and values.isna().any()):
+    if n_different == 1 and not (table.is_text(name) and values.isna().any()):
         return "all its values are equal"
-    if table.is_text(name):
-        if table.share_of_numbers(name) > 0.5 and not wanted:
-            table.numbers(
-                name,
-                "The rest of the column is numbers: correct the cell or leave it empty, pass "
-                f"--missing for a word that means no value, or --categorical {name!r} if the "
-                "column is text.",
-            )
-        if different > max(MAX_CATEGORIES, n // 2) and not wanted:
-            return f"it has {different} different texts in {n} rows, as names and dates have"
-    elif n > 20 and _counts_rows(values.to_numpy()):
-        return "it counts the rows"
+    if not table.is_text(name):
+        return "it counts the rows" if n > 20 and _counts_rows(values.to_numpy()) else None
+    if is_categorical:
+        return None
+    if table.share_of_numbers(name) > 0.5:
+        table.numbers(  # raises: a cell of text among numbers is a slip
+            name,
+            "The rest of the column is numbers: correct the cell or leave it empty, pass "
+            f"--missing for a word that means no value, or --categorical {name!r} if the "
+            "column is text.",
+        )
+    if n_different > max(MAX_CATEGORIES, n // 2):
+        return f"it has {n_different} different texts in {n} rows, like names or dates"
     return None
 
 
@@ -278,8 +274,8 @@ def _fit_column(table: Table, name: str) -> Column:
     return Column(name, categories=tuple(sorted(kept)))
 
 
-def _counts_rows(values) -> bool:
-    """Whether numbers go up one by one, but for a few rows that were left out."""
+def _counts_rows(values: Array) -> bool:
+    """Whether the numbers rise in steps of one, except where a few rows were left out."""
     steps = np.diff(values)
     return bool(
         (steps >= 1).all() and (steps == 1).mean() > 0.9 and steps.sum() < 1.2 * len(values)

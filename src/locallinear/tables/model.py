@@ -1,8 +1,8 @@
-"""TableModel: a fitted model together with the way from a raw table to its numbers."""
+"""TableModel: a fitted estimator together with the encoding of the table that it was fitted on."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,43 +12,44 @@ from ..models.explanation import LocalExplanation
 from .encoding import Column, Encoding, by_column
 from .table import Table, as_table
 
+if TYPE_CHECKING:
+    import pandas
+
 Array = NDArray[np.float64]
 
-
-NOTHING = Encoding((), (), False)
+EMPTY = Encoding((), (), False)
 
 
 @register
 class TableModel:
     """A model of raw tables: it takes text and missing values, and explains by column.
 
-    Made by ``locallinear fit`` and read by `locallinear.load`. All methods take a
-    DataFrame, of pandas or polars, with the columns that the model was fitted with, in any order.
+    ``locallinear fit`` makes such models and `locallinear.load` reads them. All methods take a
+    DataFrame of pandas or polars with the columns that the model was fitted with, in any order.
 
     Attributes
     ----------
     encoding : Encoding
         The columns, and how they become numbers.
     estimator : FALLRegressor or FALLClassifier
-        The model of these numbers.
+        The fitted model of these numbers.
 
     Examples
     --------
     >>> import pandas
-    >>> from locallinear import FALLRegressor
-    >>> from locallinear.tables.encoding import fit_encoding
-    >>> from locallinear.tables.table import as_table
+    >>> from locallinear import FALLRegressor, TableModel
+    >>> from locallinear.tables import fit_encoding
     >>> frame = pandas.DataFrame(
     ...     {"size": [1.0, 2, 3, 4], "kind": list("abab"), "price": [1.0, 4, 3, 8]}
     ... )
-    >>> encoding, table, notes = fit_encoding(as_table(frame), ("price",))
+    >>> encoding, table, notes = fit_encoding(frame, ("price",))
     >>> fall = FALLRegressor(n_neighbors=2).fit(encoding.inputs(table), encoding.outputs(table))
     >>> model = TableModel(encoding, fall)
     >>> model.explain(frame).feature_names
     ['size', 'kind']
     """
 
-    def __init__(self, encoding: Encoding = NOTHING, estimator: Any = None):
+    def __init__(self, encoding: Encoding = EMPTY, estimator: Any = None) -> None:
         self.encoding = encoding
         self.estimator = estimator
 
@@ -62,31 +63,38 @@ class TableModel:
         """The columns, in the order of the estimator's features."""
         return self.encoding.columns
 
-    def true_targets(self, data) -> NDArray:
-        """The targets or classes that a frame holds."""
-        return self.encoding.outputs(self.read(data))
+    @property
+    def target_names(self) -> list[str]:
+        """Names of the targets, or of the classes."""
+        if self.encoding.classify:
+            return [str(c) for c in self.classes_]
+        return list(self.encoding.targets)
 
-    def read(self, data) -> Table:
-        """The rows of a frame as this model takes them: what is text, and what means no value."""
+    def read(self, data: Any) -> Table:
+        """Convert a frame to a Table, with the model's columns of text and missing values."""
         return as_table(data, self.encoding.text, self.encoding.missing)
 
-    def encode(self, data):
-        """The numbers that the estimator takes, as a DataFrame."""
+    def encode(self, data: Any) -> "pandas.DataFrame":
+        """The numbers that the estimator takes, (q, d)."""
         return self.encoding.inputs(self.read(data))
 
-    def predict(self, data) -> NDArray:
+    def true_targets(self, data: Any) -> NDArray:
+        """The targets or classes that a frame holds, (q,) or (q, m)."""
+        return self.encoding.outputs(self.read(data))
+
+    def predict(self, data: Any) -> NDArray:
         """Predict the targets, (q,) or (q, m), or the classes, (q,)."""
         return self.estimator.predict(self.encode(data))
 
-    def predict_proba(self, data) -> Array:
+    def predict_proba(self, data: Any) -> Array:
         """Predict the probabilities of the classes, (q, m)."""
         return self.estimator.predict_proba(self.encode(data))
 
-    def explain(self, data) -> LocalExplanation:
+    def explain(self, data: Any) -> LocalExplanation:
         """The exact linear model behind each prediction, by column of the table.
 
-        A column of text counts as 1, so that its coefficient is what its text adds. Contributions
-        and intercept add up to the prediction.
+        A column of text has the value 1, so that its coefficient is what its text adds. The
+        contributions and the intercept sum to the prediction.
         """
         table = self.read(data)
         inputs = self.encode(table)
@@ -94,59 +102,50 @@ class TableModel:
         raw = self.estimator.explain(inputs)
         raw = replace(raw, target_names=self.target_names, index=index)
         owners = self.encoding.owners
-        numbers = [place for place, c in enumerate(self.encoding.columns) if not c.is_text]
-        inputs_of_numbers = np.searchsorted(owners, numbers)
-        whole = {"contributions": by_column(raw.contributions, owners)}
+        numbers = [i for i, column in enumerate(self.encoding.columns) if not column.is_text]
+        encoded_numbers = np.searchsorted(owners, numbers)
+        parts = {}
         for name in ("anchor_part", "correction_part"):
             part = getattr(raw, name)
             added = by_column(part[:, :-1] * raw.regressors[:, :, None], owners)
-            added[:, numbers] = part[:, inputs_of_numbers]
-            whole[name] = np.concatenate([added, part[:, -1:]], axis=1)
-        ranks = None
-        if raw.ranks is not None:
+            added[:, numbers] = part[:, encoded_numbers]
+            parts[name] = np.concatenate([added, part[:, -1:]], axis=1)
+        ranks, weights = raw.ranks, raw.feature_weights
+        if ranks is not None:
             ranks = np.ones((len(inputs), len(self.encoding.columns)))
-            ranks[:, numbers] = raw.ranks[:, inputs_of_numbers]
+            ranks[:, numbers] = raw.ranks[:, encoded_numbers]
+        if weights is not None:
+            weights = np.bincount(owners, weights).astype(np.float64)
         return replace(
             raw,
-            coef=whole["anchor_part"][:, :-1] + whole["correction_part"][:, :-1],
-            feature_weights=self._weights(raw.feature_weights),
+            coef=parts["anchor_part"][:, :-1] + parts["correction_part"][:, :-1],
+            contributions=by_column(raw.contributions, owners),
+            feature_weights=weights,
             feature_names=self.encoding.names,
             ranks=ranks,
             X=table.frame[self.encoding.names],
             model=self,
             encoded=raw,
-            **whole,
+            **parts,
         )
 
-    @property
-    def target_names(self) -> list[str]:
-        """The targets, or the classes."""
-        if self.encoding.classify:
-            return [str(c) for c in self.classes_]
-        return list(self.encoding.targets)
-
     def save(self, path: str | Path) -> None:
-        """Write the model to a file that `locallinear.load` reads; it is whole or absent."""
+        """Write the model to a file that `locallinear.load` reads; it is complete or absent."""
         save(self, path)
 
-    def _weights(self, weights: Array | None) -> Array | None:
-        if weights is None:
-            return None
-        return np.bincount(self.encoding.owners, weights).astype(np.float64)
-
-    def get_params(self, deep: bool = True) -> dict:
-        """Nothing: a table model is made of fitted parts."""
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Nothing: a table model has no parameters, only fitted parts."""
         return {}
 
     def _validate_params(self) -> None:
-        """Nothing to check."""
+        """Nothing to check; files of models are checked by this method."""
 
-    def fitted_state(self) -> dict:
-        """What a file has to hold of the model."""
+    def fitted_state(self) -> dict[str, Any]:
+        """What a file holds of the model."""
         return {"encoding": self.encoding.to_dict(), "estimator": self.estimator}
 
-    def restore(self, state: dict) -> None:
-        """Become the model that `fitted_state` described."""
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the state that `fitted_state` returned."""
         self.encoding = Encoding.from_dict(state["encoding"])
         self.estimator = state["estimator"]
         n_inputs = len(self.encoding.owners)

@@ -76,7 +76,7 @@ def elastic_net_path(
 
 
 class Moments:
-    """What elastic nets need to know of k neighbourhoods, whatever the penalty."""
+    """Gram matrices and moments of k neighbourhoods: all that elastic nets need of the samples."""
 
     def __init__(self, X: Array, Y: Array, weights: Array, fit_intercept: bool):
         centred = _Centred(X, Y, weights, fit_intercept)
@@ -90,7 +90,11 @@ class Moments:
         from .elastic_net import solve_path  # compiled: not loaded before it is needed
 
         alphas = np.asarray(alphas, dtype=float)
-        coefs = solve_path(self.gram, self.moment, alphas, float(l1_ratio))
+        largest_first = np.argsort(-alphas)
+        coefs = np.empty((len(alphas), *self.moment.shape))
+        coefs[largest_first] = solve_path(
+            self.gram, self.moment, alphas[largest_first], float(l1_ratio)
+        )
         return _with_intercept(coefs, self.x_mean, self.y_mean)
 
 

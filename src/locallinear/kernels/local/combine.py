@@ -7,8 +7,6 @@ For a query x and its K neighbours j with weights a_j,
 A prediction W_predᵀ x̃ needs only the scalars x̃_jᵀ x̃, never the models themselves.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,15 +26,13 @@ def cut_at(weights: Array, total: float) -> Array:
     return np.clip(total - before, 0.0, weights)
 
 
-def distance_weights(distances: Array, rule: str | Callable[[Array], Array]) -> Array:
-    """Relative weights of neighbours at these distances (q, K), nearest first.
+def distance_weights(distances: Array, rule: str) -> Array:
+    """Relative weights, "uniform" or by "distance", of neighbours at distances (q, K).
 
     With 1/d, an exact match takes all the weight and several share it.
     """
     if rule == "uniform":
         return np.ones_like(distances)
-    if callable(rule):
-        return rule(distances)
     nearest = distances[:, :1]
     # Relative to the nearest, so that 1/d can neither overflow nor vanish.
     with np.errstate(divide="ignore", invalid="ignore"):

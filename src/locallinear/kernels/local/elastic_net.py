@@ -3,35 +3,43 @@
     min_w ½ wᵀ G w − cᵀ w + l1 ||w||₁ + ½ l2 ||w||²
 
 Coordinate descent finds the signs of the solution quickly and its digits slowly. Given the
-signs, the solution is one linear system; if it keeps the signs and no zero coefficient wants to
+signs, the solution is one linear system; if it keeps the signs and no zero coefficient has to
 move, it is the optimum. Where G is singular on the support (a lasso with collinear features), a
 move along its null space drops a feature. The lasso always starts from zero, so that its
 solution, where it is not unique, is always the same.
 
-Problems of few features are solved eight at a time (`net_lanes`); what is not solved so in a few
-rounds is solved alone.
+Plain loops throughout: numba compiles them in a fraction of the time of array expressions.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..grid.codegen import LANES
-from ..grid.net_lanes import sweep_eight, try_signs
-
 Array = NDArray[np.float64]
 
 SWEEPS_BETWEEN_SOLVES = 4
-MAX_ROUNDS = 5_000
-# Problems of up to this many features are solved eight at a time, for a few rounds.
-MOST_IN_LANES = 32
-ROUNDS_IN_LANES = 12
-# A zero coefficient may stay if its gradient is within the penalty, up to rounding of the sum that
-# it is; after many rounds, up to a multiple of that. Anything wider admits several supports where
-# features are nearly collinear.
+# A zero coefficient may stay if its gradient is within the penalty, up to the rounding of the sum
+# that the gradient is; after many rounds, up to a multiple of that. A wider tolerance would admit
+# several supports where features are nearly collinear.
 ROUNDING = 5e-16
-PATIENCE = 15
+# Rounds of descent, and the tolerance, of the first, second and third attempt.
+ROUNDS = (15, 30, 5_000)
+TOLERANCES = (ROUNDING, ROUNDING, 100 * ROUNDING)
+# A pivot below this share of its diagonal counts as zero.
 SINGULAR = 1e-13
+
+
+class Scratch(NamedTuple):
+    """Memory that the steps of all solutions share, for d coefficients of which s are not zero."""
+
+    gradient: Array  # (d,) c − G w
+    support: NDArray[np.intp]  # (s,) which coefficients are not zero
+    L: Array  # (s, s) Cholesky factor of G + l2 I on the support
+    inverse: Array  # (s,) one over the diagonal of L
+    solution: Array  # (s,) the solution for the signs of w
+    direction: Array  # (s,) where to move from w
 
 
 @njit(cache=True, nogil=True)
@@ -41,7 +49,7 @@ def solve_path(gram: Array, moment: Array, alphas: Array, l1_ratio: float) -> Ar
     Parameters
     ----------
     gram : (k, d, d), moment : (k, d, m)
-    alphas : penalties; from the largest down, each solution starts the next
+    alphas : penalties, the largest first: each solution is the start of the next
     l1_ratio : share of the absolute values in the penalty
 
     Returns
@@ -49,96 +57,49 @@ def solve_path(gram: Array, moment: Array, alphas: Array, l1_ratio: float) -> Ar
     coefs : (len(alphas), k, d, m)
     """
     k, d, m = moment.shape
-    coefs = np.zeros((alphas.size, k, d, m))
-    order = np.argsort(-alphas)
-    for target in range(m):
-        if d <= MOST_IN_LANES:
-            for first in range(0, k, LANES):
-                _solve_eight(gram, moment, first, target, alphas, order, l1_ratio, coefs)
-        else:
-            for anchor in range(k):
-                _solve_alone(gram, moment, anchor, target, alphas, order, l1_ratio, coefs)
+    coefs = np.empty((alphas.size, k, d, m))
+    gradient, inverse, solution, direction = np.empty((4, d))
+    support, L = np.empty(d, dtype=np.intp), np.empty((d, d))
+    scratch = Scratch(gradient, support, L, inverse, solution, direction)
+    c, w = np.empty(d), np.empty(d)
+    for problem in range(k):
+        for target in range(m):
+            for j in range(d):
+                c[j], w[j] = moment[problem, j, target], 0.0
+            for a in range(alphas.size):
+                if l1_ratio == 1.0:
+                    w[:] = 0.0
+                l1, l2 = alphas[a] * l1_ratio, alphas[a] * (1.0 - l1_ratio)
+                _solve(gram[problem], c, l1, l2, w, scratch)
+                for j in range(d):
+                    coefs[a, problem, j, target] = w[j]
     return coefs
 
 
 @njit(cache=True, nogil=True)
-def _solve_alone(gram, moment, anchor, target, alphas, order, l1_ratio, coefs):
-    """The path of one problem."""
-    c = moment[anchor, :, target].copy()
-    w, space = np.zeros(c.size), _make_space(c.size)
-    for a in order:
-        if l1_ratio == 1.0:
-            w[:] = 0.0
-        _solve(gram[anchor], c, alphas[a] * l1_ratio, alphas[a] * (1.0 - l1_ratio), w, space)
-        coefs[a, anchor, :, target] = w
+def _solve(G, c, l1, l2, w, scratch):
+    """Minimise in place, from w.
 
-
-@njit(cache=True, nogil=True)
-def _solve_eight(gram, moment, first, target, alphas, order, l1_ratio, coefs):
-    """The paths of up to eight problems side by side; those that are left are solved alone."""
-    k, d, _ = moment.shape
-    n = min(LANES, k - first)
-    G, c, w = np.zeros((d * d, LANES)), np.zeros((d, LANES)), np.zeros((d, LANES))
-    for lane in range(n):
-        c[:, lane] = moment[first + lane, :, target]
-        G[:, lane] = gram[first + lane].ravel()
-    problem, gradient, done = (G, c), np.empty((d, LANES)), np.empty(LANES)
-    space = np.empty((d * d, LANES)), np.empty((d, LANES)), np.empty((d, LANES))
-    alone, own_c, own_w = _make_space(d), np.empty(d), np.empty(d)
-    for a in order:
-        penalty = alphas[a] * l1_ratio, alphas[a] * (1.0 - l1_ratio)
-        if l1_ratio == 1.0:
-            w[:] = 0.0
-        done[:] = 0.0
-        for _ in range(ROUNDS_IN_LANES):
-            try_signs(problem, penalty, w, done, space, (SINGULAR, ROUNDING))
-            if done.min() == 1.0:
-                break
-            sweep_eight(problem, penalty, w, done, gradient)
-        if done.min() < 1.0:
-            for lane in range(n):
-                if done[lane] < 1.0:
-                    own_c[:], own_w[:] = c[:, lane], w[:, lane]
-                    _solve(gram[first + lane], own_c, *penalty, own_w, alone)
-                    w[:, lane] = own_w
-            # The same digits, in whatever way the signs were found.
-            try_signs(problem, penalty, w, done, space, (SINGULAR, ROUNDING))
-        for lane in range(n):
-            coefs[a, first + lane, :, target] = w[:, lane]
-
-
-@njit(cache=True, nogil=True)
-def _make_space(d):
-    """Scratch space to solve a problem alone."""
-    return np.empty(d), np.empty(d, dtype=np.intp), np.empty((d, d)), np.empty(d), np.empty(d)
-
-
-@njit(cache=True, nogil=True)
-def _solve(G, c, l1, l2, w, space):
-    """Minimise in place from w; space is from `_make_space`.
-
-    What cannot be decided from w in a few rounds, since several supports are optimal up to
-    rounding, is decided from zero: so the solution does not depend on w.
+    Where several supports are optimal up to rounding, the first attempt can fail to decide
+    between them; the next one starts from zero, so that the solution does not depend on w.
     """
-    if np.max(np.abs(c)) <= l1:
-        w[:] = 0.0
+    # Most often the signs of the last solution are those of this one.
+    if _solve_support(G, c, l1, l2, w, scratch, ROUNDING):
         return
-    if np.any(w != 0.0):
-        # Most often the signs of the last solution are those of this one.
-        if _solve_support(G, c, l1, l2, w, space, ROUNDING):
+    for attempt in range(3):
+        if attempt == 1:
+            w[:] = 0.0
+        if _descend(G, c, l1, l2, w, scratch, ROUNDS[attempt], TOLERANCES[attempt]):
             return
-        if _descend(G, c, l1, l2, w, space, PATIENCE, ROUNDING):
-            return
-    w[:] = 0.0
-    if not _descend(G, c, l1, l2, w, space, 2 * PATIENCE, ROUNDING):
-        _descend(G, c, l1, l2, w, space, MAX_ROUNDS, 100 * ROUNDING)
 
 
 @njit(cache=True, nogil=True)
-def _descend(G, c, l1, l2, w, space, rounds, rounding):
-    """Sweeps and solves in turn, in place; True once w is the optimum up to rounding."""
-    d, gradient = c.size, space[0]
-    still = ROUNDING * np.max(np.abs(c))
+def _descend(G, c, l1, l2, w, scratch, rounds, tolerance):
+    """Sweeps and solves in turn, in place; True once w is the optimum up to the tolerance."""
+    d, gradient = c.size, scratch.gradient
+    still = 0.0  # moves up to this are rounding
+    for i in range(d):
+        still = max(still, ROUNDING * abs(c[i]))
     for _ in range(rounds):
         for i in range(d):
             gradient[i] = c[i]
@@ -151,7 +112,7 @@ def _descend(G, c, l1, l2, w, space, rounds, rounding):
             moved = _sweep(G, l1, l2, w, gradient)
             if moved <= still:
                 break
-        if _solve_support(G, c, l1, l2, w, space, rounding):
+        if _solve_support(G, c, l1, l2, w, scratch, tolerance):
             return True
         if moved <= still:
             return False
@@ -180,54 +141,70 @@ def _sweep(G, l1, l2, w, gradient):
 
 
 @njit(cache=True, nogil=True)
-def _solve_support(G, c, l1, l2, w, space, rounding):
+def _solve_support(G, c, l1, l2, w, scratch, tolerance):
     """Solve exactly on the signs of w; True if the result is the optimum.
 
     A solution that would cross zero is followed only up to there, which does not raise the
     objective, and the coefficient that reached zero leaves the support.
     """
-    d, support, direction = w.size, space[1], space[4]
+    support, direction = scratch.support, scratch.direction
     while True:
-        size = 0
-        for j in range(d):
-            if w[j] != 0.0:
-                support[size] = j
-                size += 1
+        size = _find_support(w, support)
         if size == 0:
             break
-        step, leaving = 1.0 if _direct(G, c, l1, l2, w, size, space) else np.inf, -1
+        step, leaving = 1.0 if _direct(G, c, l1, l2, w, size, scratch) else np.inf, -1
         for a in range(size):
             j = support[a]
             if direction[a] * w[j] < 0.0 and -w[j] / direction[a] < step:
                 step, leaving = -w[j] / direction[a], j
         if not np.isfinite(step):
             return False
+        if leaving < 0:
+            # Not w plus the direction: the digits would depend on w.
+            for a in range(size):
+                w[support[a]] = scratch.solution[a]
+            break
         for a in range(size):
             w[support[a]] += step * direction[a]
-        if leaving < 0:
-            break
         w[leaving] = 0.0
-    for j in range(d):
+    return _zeros_stay(G, c, l1, w, support[:size], tolerance)
+
+
+@njit(cache=True, nogil=True)
+def _find_support(w, support):
+    """List the coefficients that are not zero; returns how many there are."""
+    size = 0
+    for j in range(w.size):
+        if w[j] != 0.0:
+            support[size] = j
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _zeros_stay(G, c, l1, w, support, tolerance):
+    """Whether the gradient of every coefficient outside the support is within the penalty."""
+    for j in range(w.size):
         if w[j] == 0.0 and G[j, j] > 0.0:
             g, magnitude = c[j], abs(c[j])
-            for a in range(size):
-                term = G[j, support[a]] * w[support[a]]
+            for i in support:
+                term = G[j, i] * w[i]
                 g -= term
                 magnitude += abs(term)
-            if abs(g) > l1 + rounding * magnitude:
+            if abs(g) > l1 + tolerance * magnitude:
                 return False
     return True
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _direct(G, c, l1, l2, w, size, space):
-    """Where to move on the support: to the solution for these signs, where it is unique.
+def _direct(G, c, l1, l2, w, size, scratch):
+    """Find where to move on the support: to the solution for these signs, where it is unique.
 
-    (G + l2 I) u = c − l1 sign(w) is solved by Cholesky, the direction is u − w, and True is
-    returned. If the matrix is singular, the direction is along its null space, which leaves the
-    fit as it is, towards a smaller ||w||₁, and False is returned.
+    The solution u of (G + l2 I) u = c − l1 sign(w) is found by Cholesky, the direction is u − w,
+    and True is returned. If the matrix is singular, the direction is along its null space, which
+    leaves the fit as it is, towards a smaller ||w||₁, and False is returned.
     """
-    _, support, L, inverse, out = space
+    _, support, L, inverse, u, direction = scratch
     for a in range(size):
         row = G[support[a]]
         diagonal = row[support[a]] + l2
@@ -239,36 +216,38 @@ def _direct(G, c, l1, l2, w, size, space):
             L[a, b] = (row[support[b]] - product) * inverse[b]
             left -= L[a, b] * L[a, b]
         if left <= SINGULAR * diagonal:
-            _along_null_space(w, a, size, space)
+            _along_null_space(w, a, size, scratch)
             return False
         L[a, a] = np.sqrt(left)
         inverse[a] = 1.0 / L[a, a]
     for a in range(size):
         known = 0.0
         for b in range(a):
-            known += L[a, b] * out[b]
-        out[a] = (c[support[a]] - l1 * np.sign(w[support[a]]) - known) * inverse[a]
+            known += L[a, b] * u[b]
+        u[a] = (c[support[a]] - l1 * np.sign(w[support[a]]) - known) * inverse[a]
     for a in range(size - 1, -1, -1):
-        out[a] *= inverse[a]
+        u[a] *= inverse[a]
         for b in range(a):
-            out[b] -= L[a, b] * out[a]
+            u[b] -= L[a, b] * u[a]
     for a in range(size):
-        out[a] -= w[support[a]]
+        direction[a] = u[a] - w[support[a]]
     return True
 
 
 @njit(cache=True, nogil=True)
-def _along_null_space(w, a, size, space):
+def _along_null_space(w, a, size, scratch):
     """Column a of the support is a combination of those before it: L₀ᵀ v₀ = −(row a), v_a = 1."""
-    _, support, L, inverse, out = space
-    out[:size] = 0.0
-    out[a] = 1.0
+    _, support, L, inverse, _, direction = scratch
+    for b in range(a + 1, size):
+        direction[b] = 0.0
+    direction[a] = 1.0
     slope = np.sign(w[support[a]])
     for b in range(a - 1, -1, -1):
-        out[b] = -L[a, b]
+        direction[b] = -L[a, b]
         for e in range(b + 1, a):
-            out[b] -= L[e, b] * out[e]
-        out[b] *= inverse[b]
-        slope += out[b] * np.sign(w[support[b]])
+            direction[b] -= L[e, b] * direction[e]
+        direction[b] *= inverse[b]
+        slope += direction[b] * np.sign(w[support[b]])
     if slope > 0.0:
-        out[: a + 1] *= -1.0
+        for b in range(a + 1):
+            direction[b] = -direction[b]

@@ -11,6 +11,7 @@ Models carry the intercept last; the constant feature of x̃ is `constant`, 1 or
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -34,6 +35,16 @@ def squared_errors(residuals: Array) -> Array:
     for more in residuals[1:]:
         errors += more**2
     return errors
+
+
+def summed_errors(errors: Array, near: Labels, shares: Array) -> Array:
+    """Errors (u, k) of all anchors summed over the A samples near each of n, (n, k).
+
+    `near` (n, A) are rows of the errors, and `shares` (n, A) how much each counts.
+    """
+    n, A = near.shape
+    table = csr_array((shares.ravel(), near.ravel(), np.arange(0, n * A + 1, A)), (n, len(errors)))
+    return table @ errors
 
 
 def best_anchors(errors: Array, floor: Array) -> Labels:
@@ -65,7 +76,10 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: L
     # Where no other error is near the smallest, that one decides whatever came before it.
     reach = 2 * errors.shape[1]
     close = smallest * (1 + reach * TIE) + reach * floor
-    tied = np.flatnonzero(np.count_nonzero(errors <= close[:, None], axis=1) > 1)
+    is_close = errors <= close[:, None]
+    tied = np.empty(0, dtype=np.intp)
+    if np.count_nonzero(is_close) > np.count_nonzero(smallest <= close):  # mostly, none is tied
+        tied = np.flatnonzero(np.count_nonzero(is_close, axis=1) > 1)
     held, kept = best[tied], labels[tied]
     np.copyto(best, smallest, where=takes)
     np.copyto(labels, first + near, where=takes, casting="same_kind")

@@ -1,74 +1,75 @@
-"""Coarser and coarser graphs: every node is joined to its strongest neighbour.
-
-Importing this module imports numba; import it where it is used.
-"""
+"""Coarser and coarser graphs: every node is joined to its strongest neighbour."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 
-class Grids(NamedTuple):
-    """All grids, one after the other: grid l has the nodes first[l]:first[l + 1].
+class Levels(NamedTuple):
+    """The graphs of all levels in one set of arrays: level l has the nodes first[l]:first[l + 1].
 
-    The neighbours of node i are neighbors[indptr[i] : indptr[i + 1]], those before i up to
-    middle[i]; degrees[i] is the sum of their weights. parent[i] is the node of the next grid
-    that i is part of (itself on the last), and children[bounds[i] : bounds[i + 1]] are the
-    nodes of the grid before that are part of i.
+    The neighbours of node i are neighbors[indptr[i] : indptr[i + 1]], those with a lower number
+    up to middle[i]; degrees[i] is the sum of the edges' weights. parent[i] is the node of the next
+    level that i is part of (itself on the last), and children[bounds[i] : bounds[i + 1]] are the
+    nodes of the level before that are part of i.
     """
 
-    first: np.ndarray
-    indptr: np.ndarray
-    middle: np.ndarray
-    neighbors: np.ndarray
-    weights: np.ndarray
-    degrees: np.ndarray
-    parent: np.ndarray
-    children: np.ndarray
-    bounds: np.ndarray
+    first: Rows
+    indptr: Rows
+    middle: Rows
+    neighbors: Rows
+    weights: Array
+    degrees: Array
+    parent: Rows
+    children: Rows
+    bounds: Rows
 
 
-def coarsen(heads, tails, weights, n):
-    """Grids from the finest, n nodes with these edges, to one node a component."""
-    return Grids(*_coarsen(heads, tails, weights, n))
+def coarsen(heads: Rows, tails: Rows, weights: Array, n_nodes: int) -> Levels:
+    """Levels from the graph itself, with edges of these weights, to one node per component."""
+    return Levels(*_coarsen(heads, tails, weights, n_nodes))
 
 
-@njit(cache=True)
-def _coarsen(heads, tails, weights, n):
+@njit(cache=True, nogil=True)
+def _coarsen(heads, tails, weights, n_nodes):
     levels = []
-    sizes = [n]
+    sizes = [n_nodes]
     while True:
-        graph, degrees = _adjacency(heads, tails, weights, n)
+        graph, degrees = _adjacency(heads, tails, weights, n_nodes)
         aggregates, count = _aggregate(graph[0], graph[2], graph[3])
         members, bounds = _members(aggregates, count)
         levels.append((*graph, degrees, aggregates, members, bounds))
-        if len(heads) == 0 or count == n:  # without progress, the weights are no numbers
-            return _flatten(levels, sizes)
+        if len(heads) == 0 or count == n_nodes:  # no node is joined where the weights are nan
+            return _concatenate(levels, sizes)
         heads, tails, weights = _collapse_edges(
             graph[0], graph[2], graph[3], aggregates, members, bounds
         )
-        n = count
-        sizes.append(n)
+        n_nodes = count
+        sizes.append(count)
 
 
-@njit(cache=True)
-def _flatten(levels, sizes):
-    """One array a field over all grids, with numbers of nodes and places shifted to match."""
+@njit(cache=True, nogil=True)
+def _concatenate(levels, sizes):
+    """The fields of `Levels`: numbers of nodes and positions are shifted by those before them."""
     n_edges = 0
     first = np.zeros(len(sizes) + 1, dtype=np.int64)
-    for grid in range(len(sizes)):
-        n_edges += len(levels[grid][2])
-        first[grid + 1] = first[grid] + sizes[grid]
+    for level in range(len(sizes)):
+        n_edges += len(levels[level][2])
+        first[level + 1] = first[level] + sizes[level]
     size = first[-1]
     indptr, middle = np.zeros(size + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
     neighbors, weights = np.empty(n_edges, dtype=np.int64), np.empty(n_edges)
     degrees, parent = np.empty(size), np.arange(size)
     children, bounds = np.empty(size, dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
     edge = 0
-    for grid in range(len(sizes)):
-        starts, middles, others, values, sums, aggregates, members, ends = levels[grid]
-        begin, end = first[grid], first[grid + 1]
+    for level in range(len(sizes)):
+        starts, middles, others, values, sums, aggregates, members, ends = levels[level]
+        begin, end = first[level], first[level + 1]
         for i in range(end - begin):
             indptr[begin + i + 1] = starts[i + 1] + edge
             middle[begin + i] = middles[i] + edge
@@ -76,31 +77,31 @@ def _flatten(levels, sizes):
         for e in range(len(others)):
             neighbors[edge + e] = others[e] + begin
             weights[edge + e] = values[e]
-        if grid + 1 < len(sizes):
+        if level + 1 < len(sizes):
             for i in range(end - begin):
                 parent[begin + i] = aggregates[i] + end
                 children[begin + i] = members[i] + begin
-            for a in range(sizes[grid + 1]):
+            for a in range(sizes[level + 1]):
                 bounds[end + a + 1] = ends[a + 1] + begin
         edge += len(others)
     return first, indptr, middle, neighbors, weights, degrees, parent, children, bounds
 
 
-@njit(cache=True)
-def _adjacency(heads, tails, weights, n):
-    """Neighbours of every node, earlier ones first, and the nodes' degrees."""
-    before = np.zeros(n, dtype=np.int64)
-    after = np.zeros(n, dtype=np.int64)
-    degrees = np.zeros(n)
+@njit(cache=True, nogil=True)
+def _adjacency(heads, tails, weights, n_nodes):
+    """Neighbours of every node, lower numbers first, and the nodes' degrees."""
+    before = np.zeros(n_nodes, dtype=np.int64)
+    after = np.zeros(n_nodes, dtype=np.int64)
+    degrees = np.zeros(n_nodes)
     for e in range(len(heads)):
         j, k = min(heads[e], tails[e]), max(heads[e], tails[e])
         after[j] += 1
         before[k] += 1
         degrees[j] += weights[e]
         degrees[k] += weights[e]
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    middle = np.empty(n, dtype=np.int64)
-    for i in range(n):
+    indptr = np.zeros(n_nodes + 1, dtype=np.int64)
+    middle = np.empty(n_nodes, dtype=np.int64)
+    for i in range(n_nodes):
         middle[i] = indptr[i] + before[i]
         indptr[i + 1] = middle[i] + after[i]
         before[i], after[i] = indptr[i], middle[i]
@@ -115,16 +116,16 @@ def _adjacency(heads, tails, weights, n):
     return (indptr, middle, neighbors, values), degrees
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _aggregate(indptr, neighbors, weights):
-    """Join every node to its strongest neighbour: numbers of the aggregates, and their count.
+    """The aggregate of each node, and how many there are: every node and its strongest neighbour.
 
     From node to strongest neighbour the edges get stronger (equal ones are ordered by their
-    ends), so each walk ends at two nodes that are each other's strongest.
+    ends), so each walk ends at two nodes of which each is the other's strongest neighbour.
     """
-    n = len(indptr) - 1
-    strongest = np.full(n, -1)
-    for i in range(n):
+    n_nodes = len(indptr) - 1
+    strongest = np.full(n_nodes, -1)
+    for i in range(n_nodes):
         best = -1.0
         for e in range(indptr[i], indptr[i + 1]):
             j, k = neighbors[e], strongest[i]
@@ -132,9 +133,9 @@ def _aggregate(indptr, neighbors, weights):
             if weights[e] > best or tie:
                 best = weights[e]
                 strongest[i] = j
-    aggregates = np.full(n, -1)
+    aggregates = np.full(n_nodes, -1)
     count = 0
-    for i in range(n):
+    for i in range(n_nodes):
         j = i
         while aggregates[j] < 0 and strongest[j] >= 0 and strongest[strongest[j]] != j:
             j = strongest[j]
@@ -151,7 +152,7 @@ def _aggregate(indptr, neighbors, weights):
     return aggregates, count
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _members(aggregates, count):
     """Nodes sorted by aggregate: aggregate a has members[bounds[a] : bounds[a + 1]]."""
     bounds = np.zeros(count + 1, dtype=np.int64)
@@ -159,21 +160,21 @@ def _members(aggregates, count):
         bounds[a + 1] += 1
     for a in range(count):
         bounds[a + 1] += bounds[a]
-    fill = bounds.copy()
+    following = bounds.copy()
     members = np.empty(len(aggregates), dtype=np.int64)
     for i in range(len(aggregates)):
-        members[fill[aggregates[i]]] = i
-        fill[aggregates[i]] += 1
+        members[following[aggregates[i]]] = i
+        following[aggregates[i]] += 1
     return members, bounds
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _collapse_edges(indptr, neighbors, weights, aggregates, members, bounds):
-    """Edges between aggregates, parallel ones summed and inner ones dropped."""
+    """Edges between aggregates: the weights of parallel edges are added, inner edges dropped."""
     heads = np.empty(len(neighbors) // 2, dtype=np.int64)
     tails = np.empty_like(heads)
     sums = np.zeros(len(heads))
-    place = np.full(len(bounds) - 1, -1)  # of the edge from the current aggregate
+    edge_to = np.full(len(bounds) - 1, -1)  # from aggregate a, where it is at least `begin`
     count = 0
     for a in range(len(bounds) - 1):
         begin = count
@@ -182,9 +183,9 @@ def _collapse_edges(indptr, neighbors, weights, aggregates, members, bounds):
                 other = aggregates[neighbors[e]]
                 if other <= a:
                     continue
-                if place[other] < begin:
-                    place[other] = count
+                if edge_to[other] < begin:
+                    edge_to[other] = count
                     heads[count], tails[count] = a, other
                     count += 1
-                sums[place[other]] += weights[e]
+                sums[edge_to[other]] += weights[e]
     return heads[:count], tails[:count], sums[:count]

@@ -1,42 +1,46 @@
-"""Inverses of the small dense blocks that the network lasso's nodes carry.
+"""Inverses of the small dense blocks of the network lasso's nodes.
 
-Node i owns a few rows Rᵢ (samples). Its block is Gᵢ + δᵢ I with Gᵢ = RᵢᵀRᵢ + diag(kᵢ) and δᵢ
-the sum of its edges' weights. Fewer rows than columns: Woodbury, with Q from the orthonormal
-columns [Qᵀ; .] of [(R S)ᵀ; I], S² = (δ + k)⁻¹. Otherwise the inverse is Q Qᵀ / δ from the
-orthonormal columns [.; Q] of [R; √k; √δ I]. Nodes without edges get the pseudo-inverse from the
-singular values of their rows. Gram matrices are never formed: features whose scales differ by
-1e8 and more are common, and squares of that are below rounding.
+Node g has a few rows R_g (samples). Its block is M_g + δ_g I with M_g = R_gᵀR_g + diag(k_g) and δ_g
+the sum of its edges' weights. With fewer rows than columns, the inverse comes from Woodbury's
+identity, with Q from the orthonormal columns [Qᵀ; .] of [(R S)ᵀ; I], S² = (δ + k)⁻¹. Otherwise it
+is Q Qᵀ / δ from the orthonormal columns [.; Q] of [R; √k; √δ I]. Nodes without edges get the
+pseudo-inverse from the singular values of their rows. Gram matrices are never formed: features
+whose scales differ by 1e8 and more are common, and squares of that are below rounding.
 
-A common move of an aggregate reaches the data of node i through its edges, springs of stiffness
-δᵢ in series with Gᵢ. So the next grid gets δ - δ (G + δ)⁻¹ δ in place of G, as rows (`soft`) and a
-diagonal (`stiffness`): with the plain Galerkin sum, stiff data (large features) would hold the
-aggregate still although each node can give way on its own.
-
-Importing this module imports numba; import it where it is used.
+A common move of an aggregate acts on the data of node g through its edges, springs of stiffness δ_g
+in series with M_g. So the next level gets δ − δ (M + δ)⁻¹ δ in place of M, as rows (`coarse`) and a
+diagonal (`stiffness`): with the plain Galerkin sum, the data of one node with large features would
+stop the whole aggregate, although this node could move by itself.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-_FAST = {"reassoc", "contract", "nsz"}  # lets dot products vectorise; keeps nan and inf
-_NEAR_ONE = 1 - 1e-13  # keeps I - QᵀQ positive under rounding
+from . import FAST
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+NEAR_ONE = 1 - 1e-13  # keeps I − QᵀQ positive under rounding
+SINGULAR = 1e-10  # singular values below this part of the largest count as zero
 
 
 class PseudoInverses(NamedTuple):
-    """Matrices QᵢᵀQᵢ, with Qᵢ the rows start[i]:start[i + 1] of `factor`."""
+    """Matrices Q_gᵀQ_g, with Q_g the rows start[g]:start[g + 1] of `factor`."""
 
-    factor: np.ndarray
-    start: np.ndarray
+    factor: Array
+    start: Rows
 
 
-def pseudo_inverses(rows, start):
-    """Pseudo-inverse of RᵢᵀRᵢ for every node i, which owns rows[start[i]:start[i + 1]]."""
+def pseudo_inverses(rows: Array, start: Rows) -> PseudoInverses:
+    """Pseudo-inverse of R_gᵀR_g for every node g, with R_g = rows[start[g]:start[g + 1]]."""
     return PseudoInverses(*_pseudo_inverses(rows, start))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _pseudo_inverses(rows, start):
     p = rows.shape[1]
     nothing = np.zeros(p)
@@ -50,29 +54,29 @@ def _pseudo_inverses(rows, start):
     return factor, ends
 
 
-def apply_blocks(blocks, b):
-    """Pseudo-inverses times b, an array (n, m, p)."""
+def apply_blocks(blocks: PseudoInverses, b: Array) -> Array:
+    """Pseudo-inverses times b, (G, m, p)."""
     return _apply(blocks.factor, blocks.start, b)
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _apply(factor, start, b):
-    n, m, p = b.shape
+    m, p = b.shape[1:]
     w = np.zeros_like(b)
-    for i in range(n):
+    for i in range(len(b)):
         for k in range(start[i], start[i + 1]):
             for t in range(m):
-                dot = 0.0
+                product = 0.0
                 for c in range(p):
-                    dot += factor[k, c] * b[i, t, c]
+                    product += factor[k, c] * b[i, t, c]
                 for c in range(p):
-                    w[i, t, c] += dot * factor[k, c]
+                    w[i, t, c] += product * factor[k, c]
     return w
 
 
-@njit(cache=True, fastmath=_FAST)
-def invert_sparse(rows, diagonal, degree, scale, factor, soft, stiffness):
-    """Factor of a node with fewer rows than columns, and its block as the next grid feels it."""
+@njit(cache=True, nogil=True, fastmath=FAST)
+def invert_sparse(rows, diagonal, degree, scale, factor, coarse, stiffness):
+    """Factor of a node with fewer rows than columns, and its block for the next level."""
     p = len(diagonal)
     for c in range(p):
         scale[c] = 1 / np.sqrt(diagonal[c] + degree)
@@ -80,10 +84,10 @@ def invert_sparse(rows, diagonal, degree, scale, factor, soft, stiffness):
     _shares(rows, scale, factor)
     for k in range(len(factor)):
         for c in range(p):
-            soft[k, c] = degree * factor[k, c] * scale[c]
+            coarse[k, c] = degree * factor[k, c] * scale[c]
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _shares(rows, scale, out):
     """Q with QᵀQ = Aᵀ (I + A Aᵀ)⁻¹ A, A = rows diag(scale)."""
     count, p = rows.shape
@@ -93,7 +97,7 @@ def _shares(rows, scale, out):
             out[0, c] = rows[0, c] * scale[c]
             square += out[0, c] ** 2
         if square > 0:
-            shrink = np.sqrt(min(1 / (1 + square), _NEAR_ONE / square))
+            shrink = np.sqrt(min(1 / (1 + square), NEAR_ONE / square))
             for c in range(p):
                 out[0, c] *= shrink
         return
@@ -105,22 +109,22 @@ def _shares(rows, scale, out):
     _orthonormalise(vectors)
     for k in range(count):
         for c in range(p):
-            out[k, c] = vectors[k, c] * np.sqrt(_NEAR_ONE)
+            out[k, c] = vectors[k, c] * np.sqrt(NEAR_ONE)
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _orthonormalise(vectors):
-    """Gram and Schmidt, twice for full accuracy, on linearly independent rows in place."""
+    """Gram-Schmidt on linearly independent rows in place, twice for full accuracy."""
     for k in range(len(vectors)):
         own = vectors[k]
         for _ in range(2):
             for j in range(k):
                 other = vectors[j]
-                dot = 0.0
+                product = 0.0
                 for c in range(len(own)):
-                    dot += other[c] * own[c]
+                    product += other[c] * own[c]
                 for c in range(len(own)):
-                    own[c] -= dot * other[c]
+                    own[c] -= product * other[c]
         square = 0.0
         for c in range(len(own)):
             square += own[c] * own[c]
@@ -129,7 +133,7 @@ def _orthonormalise(vectors):
             own[c] *= shrink
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _triangle(rows):
     """T (p, p), upper triangular, with TᵀT = rowsᵀ rows."""
     p = rows.shape[1]
@@ -142,12 +146,12 @@ def _triangle(rows):
         own = columns[k]
         for j in range(k):
             other = columns[j]
-            dot = 0.0
+            product = 0.0
             for c in range(len(own)):
-                dot += other[c] * own[c]
+                product += other[c] * own[c]
             for c in range(len(own)):
-                own[c] -= dot * other[c]
-            triangle[j, k] = dot
+                own[c] -= product * other[c]
+            triangle[j, k] = product
         square = 0.0
         for c in range(len(own)):
             square += own[c] * own[c]
@@ -158,7 +162,7 @@ def _triangle(rows):
     return triangle
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _with_diagonal(rows, diagonal):
     """The rows, and a row for each positive number of the diagonal."""
     p = len(diagonal)
@@ -177,9 +181,9 @@ def _with_diagonal(rows, diagonal):
     return stacked
 
 
-@njit(cache=True)
-def invert_dense(rows, diagonal, degree, factor, soft):
-    """Factor of a node with as many rows as columns, and its block for the next grid."""
+@njit(cache=True, nogil=True)
+def invert_dense(rows, diagonal, degree, factor, coarse):
+    """Factor of a node with as many rows as columns, and its block for the next level."""
     stacked = _with_diagonal(rows, diagonal)
     p = stacked.shape[1]
     if len(stacked) > p:
@@ -188,7 +192,7 @@ def invert_dense(rows, diagonal, degree, factor, soft):
     scale = np.empty(p)
     for c in range(p):
         scale[c] = 1 / root
-    _shares(stacked, scale, soft)
+    _shares(stacked, scale, coarse)
     vectors = np.zeros((p, 2 * p))
     for c in range(p):
         for k in range(p):
@@ -197,13 +201,13 @@ def invert_dense(rows, diagonal, degree, factor, soft):
     _orthonormalise(vectors)
     for k in range(p):
         for c in range(p):
-            soft[k, c] *= root
+            coarse[k, c] *= root
             factor[k, c] = vectors[k, p + c] / root
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pseudo_inverse(rows, diagonal, factor):
-    """Factor of the pseudo-inverse of rowsᵀ rows + diag(diagonal), as far as its rows go."""
+    """Factor of the pseudo-inverse of rowsᵀ rows + diag(diagonal), as many rows as it has."""
     if len(factor) == 0:
         return
     p = rows.shape[1]
@@ -219,6 +223,6 @@ def pseudo_inverse(rows, diagonal, factor):
         stacked = _triangle(stacked)
     _, values, vectors = np.linalg.svd(stacked, False)
     for k in range(min(len(factor), len(values))):
-        if values[k] > 1e-10 * values[0]:
+        if values[k] > SINGULAR * values[0]:
             for c in range(p):
                 factor[k, c] = vectors[k, c] / values[k]

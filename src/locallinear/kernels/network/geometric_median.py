@@ -1,30 +1,33 @@
-"""The weighted geometric median of a few points a query, for all queries at once."""
+"""The weighted geometric median of each query's K neighbours, for all queries at once.
+
+A neighbour's model is a point here, with all its coefficients as D coordinates.
+"""
 
 import numpy as np
+from numpy.typing import NDArray
 
-_STEPS = 1000
+Array = NDArray[np.float64]
+
+MAX_STEPS = 1000
 
 
-def geometric_median_weights(points, weights, tol=1e-9):
-    """Weights of the points whose average has the least weighted sum of distances to them.
+def geometric_median_weights(points: Array, weights: Array, tol: float = 1e-9) -> Array:
+    """Shares of the points (q, K) whose average has the least weighted sum of distances to them.
 
     First every given point is tested: it is the median if and only if the others pull at it
     with no more than its own weight, and then the answer is that point exactly. Elsewhere the
     distances are smooth and Weiszfeld's iteration converges. Both work on the K x K squared
-    distances, so the points' dimension D enters once.
+    distances, so that D matters only once.
 
     Parameters
     ----------
-    points : array (q, K, D)
-    weights : array (q, K)
-        Non-negative; each row has a positive one.
-    tol : float
-        The iteration stops when no weight changes by more.
+    points : (q, K, D)
+    weights : (q, K), not negative, and not all zero in a row
+    tol : the iteration stops when no share changes by more
 
     Returns
     -------
-    array (q, K)
-        Non-negative, rows sum to one.
+    shares : (q, K), not negative; rows sum to one
     """
     centred = points - points[:, :1]
     squares = np.einsum("qkd,qkd->qk", centred, centred)
@@ -42,8 +45,8 @@ def geometric_median_weights(points, weights, tol=1e-9):
     return best
 
 
-def _pulls(between, weights):
-    """How hard the other points pull at each point, and the weight that sits there."""
+def _pulls(between: Array, weights: Array) -> tuple[Array, Array]:
+    """How hard the other points pull at each point, and the weight at that point, (q, K) both."""
     apart = between > 0
     mass = np.where(apart, 0, weights[:, None, :]).sum(axis=2)
     ratio = np.where(apart, weights[:, None, :] / np.sqrt(np.where(apart, between, 1)), 0)
@@ -54,12 +57,11 @@ def _pulls(between, weights):
     return np.sqrt(np.maximum(square, 0)), mass
 
 
-def _weiszfeld(between, weights, tol):
+def _weiszfeld(between: Array, weights: Array, tol: float) -> Array:
     """Weiszfeld's iteration where no given point is the median; starts at the mean."""
-    best = weights / weights.sum(axis=1, keepdims=True)
-    result = best.copy()
-    active = np.arange(len(best))
-    for _ in range(_STEPS):
+    result = weights / weights.sum(axis=1, keepdims=True)
+    active = np.arange(len(result))
+    for _ in range(MAX_STEPS):
         current = result[active]
         square = np.einsum("qij,qj->qi", between[active], current)
         square -= np.einsum("qi,qi->q", square, current)[:, None] / 2

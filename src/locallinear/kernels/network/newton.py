@@ -1,48 +1,46 @@
 """One Newton step on the smoothed optimality conditions of the network lasso.
 
-With D = W_j - W_k, η = √(||D||² + ε²) and flows U, the condition η U = λ D is linearised in
-both, which gives the edge the curvature (λ/η)(I - (A Bᵀ + B Aᵀ)/2), A = U/λ, B = D/η. The
-coefficients of the exclusive norm are treated alike, with s = w/√(w² + δ²) and signs in
+With D = W_j − W_k, η = √(||D||² + ε²) and flows U, the condition η U = λ D is linearised in both D
+and U, which gives the edge the curvature (λ/η)(I − (A Bᵀ + B Aᵀ)/2), A = U/λ, B = D/η. The
+coefficients of the exclusive norm are treated in the same way, with s = w/√(w² + δ²) and signs in
 [-1, 1]. The linear system is solved by conjugate gradients with a multigrid cycle.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
-from .edges import (
-    add_curved,
-    add_samples,
-    divergence,
-    linearise,
-    misfit,
-    predict_samples,
-    tie_cost,
-)
-from .quads import padded
+from . import FAST
+from .edges import add_samples, curved_difference, divergence, linearise, predict_samples
+from .problem import Problem, State
 from .system import System, solve_system
+
+Array = NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """Where to go (direction, with the slope of the smoothed objective), and the new duals.
+    """A direction (G, m, p) with the slope of the smoothed objective, and the new dual variables.
 
-    flows (E, m, p) balance duals (N, m) = 2 (y - prediction) up to the linear solver's error.
+    flows (E, m, p) and duals (n, m) = 2 (y − prediction) are in balance up to the linear solver's
+    error. signs (G, m, p) are those of the exclusive norm.
     """
 
-    direction: np.ndarray
+    direction: Array
     slope: float
-    flows: np.ndarray
-    duals: np.ndarray
-    signs: np.ndarray
+    flows: Array
+    duals: Array
+    signs: Array
 
 
-def smoothing_widths(problem, W, mu, scale):
-    """Widths ε (E,) of the edges and δ (n, m) of the coefficients.
+def smoothing_widths(problem: Problem, W: Array, mu: float, widest: float) -> tuple[Array, Array]:
+    """Widths ε (E,) of the edges and δ (G, m) of the coefficients.
 
     Each smoothed norm adds at most mu to the gap: λ ε <= mu, and 2 b ||w||₁ δ <= mu.
     """
-    edges = np.minimum(mu / problem.limits, scale)
-    if not problem.exclusive.any():
+    edges = np.minimum(mu / problem.limits, widest)
+    if not problem.localized:
         return edges, np.zeros(W.shape[:2])
     sums = np.abs(W[:, :, problem.penalised]).sum(axis=2)
     b = problem.exclusive[:, None]
@@ -50,88 +48,66 @@ def smoothing_widths(problem, W, mu, scale):
     return edges, np.divide(mu, slope, out=np.zeros_like(slope), where=slope > 0)
 
 
-def smoothed_objective(problem, W, widths):
-    """The objective with every norm ||.|| replaced by √(||.||² + width²)."""
-    eps, delta = widths
-    value = misfit(problem.X, problem.y, problem.node, W)
-    value += tie_cost(W, problem.heads, problem.tails, problem.limits, eps)
-    if problem.exclusive.any():
-        sizes = np.sqrt(W[:, :, problem.penalised] ** 2 + delta[:, :, None] ** 2)
-        value += problem.exclusive @ (sizes.sum(axis=2) ** 2).sum(axis=1)
-    return value
-
-
-def newton_step(problem, W, U, signs, widths, rtol):
-    """Solve the linearised conditions at (W, U, signs); see the module's text.
+def newton_step(problem: Problem, state: State, widths: tuple[Array, Array], rtol: float) -> Step:
+    """Solve the linearised conditions at the state's W, U and signs; see the module's text.
 
     rtol bounds the linear system's residual, relative and in the preconditioner's norm.
     """
-    X, node = problem.X, problem.node
-    heads, tails, p = problem.heads, problem.tails, X.shape[1]
-    penalty = _exclusive_curvature(problem, W, signs, widths[1])
-    flows, weights, lost, A, B = linearise(W, U, heads, tails, problem.limits, widths[0], padded(p))
+    X, node, heads, tails = problem.X, problem.node, problem.heads, problem.tails
+    W, (eps, delta) = state.W, widths
+    flows, weights, loss, A, B = linearise(W, state.U, heads, tails, problem.limits, eps)
     gradient = divergence(flows, heads, tails, len(W))
-    add_samples(X, node, 2 * (predict_samples(X, node, W) - problem.y), gradient)
-    gradient += penalty.gradient
-    system = System(
-        _widened(X),
-        node,
-        problem.start,
-        heads,
-        tails,
-        weights,
-        lost,
-        A,
-        B,
-        _widened(penalty.diagonal),
-        _widened(penalty.slopes),
-        _widened(np.zeros((0, *W.shape[1:])) if problem.free is None else problem.free),
-        _widened(-gradient),
-    )
-    direction = np.ascontiguousarray(solve_system(system, rtol)[:, :, :p])
-    add_curved(direction, heads, tails, weights, A, B, flows)
-    return Step(
-        direction,
-        np.vdot(gradient, direction),
-        flows,
-        2 * (problem.y - predict_samples(X, node, W + direction)),
-        _next_signs(problem, W, direction, penalty, widths[1]),
-    )
+    add_samples(X, node, 2 * (predict_samples(X, node, W) - problem.Y), gradient)
+    norm = _linearised_norm(problem, W, state.signs, delta)
+    if norm is not None:
+        gradient += norm.gradient
+    diagonal, slopes = (None, None) if norm is None else (norm.diagonal, norm.slopes)
+    system = System(problem, weights, loss, A, B, diagonal, slopes, -gradient)
+    direction = solve_system(system, rtol)
+    _add_curved(direction, heads, tails, weights, A, B, flows)
+    duals = 2 * (problem.Y - predict_samples(X, node, W + direction))
+    signs = state.signs
+    if norm is not None:
+        signs = _next_signs(problem, W + direction, direction, norm, delta)
+    return Step(direction, float(np.vdot(gradient, direction)), flows, duals, signs)
 
 
-def _widened(values):
-    """Zeros after the last column, so that rows are whole fours."""
-    p = values.shape[-1]
-    wide = np.zeros((*values.shape[:-1], padded(p)))
-    wide[..., :p] = values
-    return wide
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_curved(V, heads, tails, weights, A, B, flows):
+    """Add the curvature times V_j − V_k to each edge's flow."""
+    width = V.shape[1] * V.shape[2]
+    V, flows = V.reshape(-1, width), flows.reshape(-1, width)
+    A, B = A.reshape(-1, width), B.reshape(-1, width)
+    flow = np.empty(width)
+    for e in range(len(heads)):
+        curved_difference(V, A, B, weights[e], e, heads[e], tails[e], flow)
+        for c in range(width):
+            flows[e, c] += flow[c]
 
 
-class _Penalty(NamedTuple):
+class _Norm(NamedTuple):
     """Gradient of the exclusive norm and its curvature diag(diagonal) + slopes slopesᵀ."""
 
-    gradient: np.ndarray
-    diagonal: np.ndarray
-    slopes: np.ndarray
+    gradient: Array
+    diagonal: Array
+    slopes: Array
 
 
-def _exclusive_curvature(problem, W, signs, delta):
-    if not problem.exclusive.any():
-        nothing = np.zeros((0, *W.shape[1:]))
-        return _Penalty(np.zeros((1, 1, 1)), nothing, nothing)
+def _linearised_norm(problem: Problem, W: Array, signs: Array, delta: Array) -> _Norm | None:
+    if not problem.localized:
+        return None
     b = problem.exclusive[:, None, None]
     sizes = np.sqrt(W**2 + delta[:, :, None] ** 2)
     s = np.where(problem.penalised, W / sizes, 0)
     total = np.where(problem.penalised, sizes, 0).sum(axis=2, keepdims=True)
-    curvature = np.where(problem.penalised, 2 * b * total * (1 - signs * s) / sizes, 0)
-    return _Penalty(2 * b * total * s, curvature, np.sqrt(2 * b) * s)
+    diagonal = np.where(problem.penalised, 2 * b * total * (1 - signs * s) / sizes, 0)
+    return _Norm(2 * b * total * s, diagonal, np.sqrt(2 * b) * s)
 
 
-def _next_signs(problem, W, direction, penalty, delta):
-    if not problem.exclusive.any():
-        return np.zeros((1, 1, 1))
+def _next_signs(problem: Problem, W: Array, direction: Array, norm: _Norm, delta: Array) -> Array:
+    """The norm's gradient after the step, as it was linearised, over that of ||w||₁ at W."""
     b = problem.exclusive[:, None, None]
-    along = (penalty.slopes * direction).sum(axis=2, keepdims=True)
-    gradient = penalty.gradient + penalty.diagonal * direction + penalty.slopes * along
-    sizes = np.sqrt((W + direction)[:, :, problem.penalised] ** 2 + delta[:, :, None] ** 2)
+    along = (norm.slopes * direction).sum(axis=2, keepdims=True)
+    gradient = norm.gradient + norm.diagonal * direction + norm.slopes * along
+    sizes = np.sqrt(W[:, :, problem.penalised] ** 2 + delta[:, :, None] ** 2)
     return np.clip(gradient / (2 * b * sizes.sum(axis=2, keepdims=True)), -1, 1)

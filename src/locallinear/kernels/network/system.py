@@ -1,146 +1,151 @@
-"""The linear systems of the network lasso's Newton steps, by conjugate gradients.
-
-Arrays (n, m, p) have a multiple of four columns. Importing this module imports numba.
-"""
+"""The linear systems of the network lasso's Newton steps, by conjugate gradients."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from .multigrid import build_hierarchy, make_space, v_cycle
-from .quads import LANES, add_scaled, dot, exchange, subtract
+from . import FAST
+from .edges import curved_difference
+from .multigrid import Hierarchy, build_hierarchy, make_space, v_cycle
+from .problem import Problem
 
-_FAST = {"reassoc", "contract", "nsz"}
-_STEPS = 500
+Array = NDArray[np.float64]
+
+MAX_STEPS = 500
 
 
 class System(NamedTuple):
-    """Σ_e B_eᵀ C_e B_e + 2 Σ_i x_i x_iᵀ + diag(diagonal) + slopes slopesᵀ, and its right side.
+    """Σ_e B_eᵀ C_e B_e + 2 Σ_i x_i x_iᵀ + diag(diagonal) + slopes slopesᵀ, and its right side b.
 
-    C_e = weight_e (I - (A_e B_eᵀ + B_e A_eᵀ) / 2), and weight_e times 1 - lost_e is its mean
-    over all directions. diagonal and slopes (n, m, p) are empty without an exclusive norm, and
-    free (n, m, p) is empty where no coefficient is held at zero.
+    Unknown are the problem's coefficients that are free. C_e = weight_e (I − (A_e B_eᵀ + B_e A_eᵀ)
+    / 2) is weight_e (1 − loss_e) on average over all directions. weights and loss are (E,), A and
+    B (E, m, p), b (G, m, p); diagonal and slopes (G, m, p) are None without an exclusive norm.
     """
 
-    X: np.ndarray
-    node: np.ndarray
-    start: np.ndarray
-    heads: np.ndarray
-    tails: np.ndarray
-    weights: np.ndarray
-    lost: np.ndarray
-    A: np.ndarray
-    B: np.ndarray
-    diagonal: np.ndarray
-    slopes: np.ndarray
-    free: np.ndarray
-    b: np.ndarray
+    problem: Problem
+    weights: Array
+    loss: Array
+    A: Array
+    B: Array
+    diagonal: Array | None
+    slopes: Array | None
+    b: Array
 
 
-def solve_system(system, rtol):
-    """Solve over the free coefficients until the preconditioned residual is rtol of the first.
+def solve_system(system: System, rtol: float) -> Array:
+    """Solve until the preconditioned residual is rtol of the first, (G, m, p).
 
-    The loop is not compiled: as one function with what it calls, it ran at half the speed.
+    The loop is not compiled: in one compiled function with all that it calls, it took twice as
+    long.
     """
     hierarchy = _preconditioner(system)
     x = np.zeros_like(system.b)
-    residual = _held(system, system.b.copy())
+    residual = _fixed_to_zero(system, system.b.copy())
     space = make_space(hierarchy, x.shape)
     z, image = np.empty_like(x), np.empty_like(x)
     v_cycle(hierarchy, space, residual, z)
-    direction = _held(system, z).copy()
+    direction = _fixed_to_zero(system, z).copy()
     size = first = np.vdot(residual, z)
-    for _ in range(_STEPS):
+    for _ in range(MAX_STEPS):
         if not size > rtol**2 * first:
             break
         _multiply(system, direction, image)
         _advance(x, residual, direction, image, size)
         v_cycle(hierarchy, space, residual, z)
-        size = _turn(direction, _held(system, z), residual, size)
+        size = _turn(direction, _fixed_to_zero(system, z), residual, size)
     return x
 
 
-def _preconditioner(system):
-    """Multigrid knows scalar edge weights only: the mean curvature over all directions."""
-    n, m, p = system.b.shape
-    weights = system.weights * np.maximum(1 - system.lost, 1e-12)
-    if len(system.slopes) == 0:
-        rows = np.sqrt(2) * system.X[None]
-        nothing = np.zeros((1, n, p))
-        return build_hierarchy(system.heads, system.tails, weights, rows, system.start, nothing)
-    owner = np.concatenate([system.node, np.arange(n)])
+def _preconditioner(system: System) -> Hierarchy:
+    """Multigrid takes scalar edge weights only: the mean curvature over all directions."""
+    problem, (n_nodes, m, p) = system.problem, system.b.shape
+    weights = system.weights * np.maximum(1 - system.loss, 1e-12)
+    edges = problem.heads, problem.tails, weights
+    if system.diagonal is None or system.slopes is None:
+        rows = np.sqrt(2) * problem.X[None]
+        return build_hierarchy(*edges, rows, problem.start, np.zeros((1, n_nodes, p)))
+    owner = np.concatenate([problem.node, np.arange(n_nodes)])
     order = np.argsort(owner, kind="stable")
     rows = np.stack(
-        [np.concatenate([np.sqrt(2) * system.X, system.slopes[:, t]])[order] for t in range(m)]
+        [np.concatenate([np.sqrt(2) * problem.X, system.slopes[:, t]])[order] for t in range(m)]
     )
-    start = system.start + np.arange(n + 1)
+    start = problem.start + np.arange(n_nodes + 1)
     diagonal = np.ascontiguousarray(system.diagonal.transpose(1, 0, 2))
-    return build_hierarchy(system.heads, system.tails, weights, rows, start, diagonal)
+    return build_hierarchy(*edges, rows, start, diagonal)
 
 
-def _multiply(system, V, out):
+def _multiply(system: System, V: Array, out: Array) -> None:
     """The system's matrix times V."""
-    edges = system.heads, system.tails, system.weights, system.A, system.B
-    _product(system.X, system.node, *edges, V, out)
-    if len(system.slopes):
+    problem = system.problem
+    edges = problem.heads, problem.tails, system.weights, system.A, system.B
+    _multiply_edges(*edges, V, out)
+    _add_squares(problem.X, problem.node, V, out)
+    if system.diagonal is not None and system.slopes is not None:
         along = (system.slopes * V).sum(axis=2, keepdims=True)
         out += system.diagonal * V + along * system.slopes
-    _held(system, out)
+    _fixed_to_zero(system, out)
 
 
-@njit(cache=True, fastmath=_FAST)
-def _product(X, node, heads, tails, weights, A, B, V, out):
-    """The edges' and samples' parts, without storing the edges' differences."""
-    m, p = V.shape[1:]
-    q, fours = m * p, m * p // LANES
-    v, o, a, b, x = V.ravel(), out.ravel(), A.ravel(), B.ravel(), X.ravel()
-    for c in range(len(o)):
-        o[c] = 0.0
-    step = np.empty(q)
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _multiply_edges(heads, tails, weights, A, B, V, out):
+    """Σ_e B_eᵀ C_e B_e V, without storing the edges' differences."""
+    width = V.shape[1] * V.shape[2]
+    V, out = V.reshape(-1, width), out.reshape(-1, width)
+    A, B = A.reshape(-1, width), B.reshape(-1, width)
+    out[:] = 0.0
+    flow = np.empty(width)
     for e in range(len(heads)):
-        j, k, at, weight = heads[e] * q, tails[e] * q, e * q, weights[e]
-        for c in range(0, q, LANES):
-            subtract(step, c, v, j + c, v, k + c)
-        along_a = -0.5 * weight * dot(a, at, step, 0, fours)
-        along_b = -0.5 * weight * dot(b, at, step, 0, fours)
-        for c in range(0, q, LANES):
-            terms = weight, step, c, along_b, a, at + c, along_a, b, at + c
-            exchange(o, j + c, k + c, *terms)
+        j, k = heads[e], tails[e]
+        curved_difference(V, A, B, weights[e], e, j, k, flow)
+        for c in range(width):
+            out[j, c] += flow[c]
+        for c in range(width):
+            out[k, c] -= flow[c]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_squares(X, node, V, out):
+    """Add 2 Σ_i x_i x_iᵀ V."""
     for i in range(len(X)):
-        for t in range(m):
-            at = node[i] * q + t * p
-            ahead = 2 * dot(x, i * p, v, at, p // LANES)
-            for c in range(0, p, LANES):
-                add_scaled(o, at + c, x, i * p + c, ahead)
+        g = node[i]
+        for t in range(V.shape[1]):
+            product = 0.0
+            for c in range(V.shape[2]):
+                product += X[i, c] * V[g, t, c]
+            product *= 2
+            for c in range(V.shape[2]):
+                out[g, t, c] += product * X[i, c]
 
 
-def _held(system, values):
+def _fixed_to_zero(system: System, values: Array) -> Array:
     """The values, in place, with zeros where a coefficient is not free."""
-    if len(system.free):
-        values *= system.free
+    if system.problem.free is not None:
+        values *= system.problem.free
     return values
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _advance(x, residual, direction, image, size):
+    """Go along the direction to the least error, in place; image is the matrix times it."""
     curvature = 0.0
-    a, b, c, d = x.ravel(), residual.ravel(), direction.ravel(), image.ravel()
-    for i in range(len(a)):
-        curvature += c[i] * d[i]
+    x, residual, direction, image = x.ravel(), residual.ravel(), direction.ravel(), image.ravel()
+    for i in range(len(x)):
+        curvature += direction[i] * image[i]
     length = size / curvature
-    for i in range(len(a)):
-        a[i] += length * c[i]
-        b[i] -= length * d[i]
+    for i in range(len(x)):
+        x[i] += length * direction[i]
+        residual[i] -= length * image[i]
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _turn(direction, z, residual, size):
     """The next direction, in place; returns the new <residual, z>."""
-    a, b, c = direction.ravel(), z.ravel(), residual.ravel()
+    direction, z, residual = direction.ravel(), z.ravel(), residual.ravel()
     updated = 0.0
-    for i in range(len(a)):
-        updated += b[i] * c[i]
-    for i in range(len(a)):
-        a[i] = b[i] + updated / size * a[i]
+    for i in range(len(z)):
+        updated += z[i] * residual[i]
+    for i in range(len(z)):
+        direction[i] = z[i] + updated / size * direction[i]
     return updated

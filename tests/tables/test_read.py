@@ -1,4 +1,4 @@
-"""Tables from files: what is found out, and what is refused with which sentence."""
+"""Reading of CSV and Parquet files: what is detected, and the errors for broken files."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from houses import houses
-from locallinear.tables.files import find_decimal, find_delimiter, read_table
+from locallinear.tables.read import find_decimal, find_delimiter, read_table
 from locallinear.tables.table import TableError, as_table
 
 
@@ -27,7 +27,7 @@ def test_any_delimiter_gives_the_same_table(read, delimiter):
     pd.testing.assert_frame_equal(table.frame, as_table(frame).frame)
 
 
-def test_decimal_commas_are_found_out(read):
+def test_decimal_commas_are_detected(read):
     frame = houses()
     table = read(frame.to_csv(index=False, sep=";", decimal=","))
     pd.testing.assert_frame_equal(table.frame, as_table(frame).frame)
@@ -45,7 +45,7 @@ def test_parquet_gives_the_same_table(tmp_path):
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "data.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(TableError, match=r"needs pyarrow|not a whole Parquet"):
+    with pytest.raises(TableError, match=r"needs pyarrow|not a complete Parquet"):
         read_table(tmp_path / "data.parquet")
 
 
@@ -62,7 +62,7 @@ def test_missing_values_have_many_words(read):
     assert table.frame["b"].isna().tolist() == [False, True, True, True]
 
 
-def test_codes_keep_their_zeros_where_they_are_asked_for_as_text(read):
+def test_codes_keep_their_zeros_if_the_column_is_text(read):
     assert read("code\n007\n012\n", text=["code"]).frame["code"].tolist() == ["007", "012"]
 
 
@@ -85,7 +85,7 @@ def test_text_with_commas_does_not_hide_the_semicolon():
     assert find_delimiter("name;value\nSmith, John;1,5\nMiller, Ann;2,5\n") == ";"
 
 
-def test_a_near_name_is_proposed(read):
+def test_a_similar_name_is_proposed(read):
     table = read("price,size,Size of plot\n1,2,3\n")
     with pytest.raises(TableError, match=r"no column 'Pryce', the target. Did you mean 'price'\?"):
         table.require(["Pryce"], "the target")
@@ -93,7 +93,7 @@ def test_a_near_name_is_proposed(read):
         table.require(["plot"], "the target")
 
 
-def test_names_that_are_nowhere_near_are_not_proposed(read):
+def test_names_that_are_not_similar_are_not_proposed(read):
     table = read("price,size\n1,2\n")
     sentence = r"no column 'cement' and 1 more, which the model takes. Its columns are price, size."
     with pytest.raises(TableError, match=sentence):
@@ -116,12 +116,12 @@ def test_names_that_are_nowhere_near_are_not_proposed(read):
         (b"a\0b", {}, "is not text"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_in_a_sentence(read, content, options, sentence):
+def test_a_broken_file_gives_one_sentence(read, content, options, sentence):
     with pytest.raises(TableError, match=sentence):
         read(content, **options)
 
 
-def test_a_file_that_is_not_there_is_named_with_its_neighbour(tmp_path):
+def test_a_file_that_does_not_exist_is_named_with_a_similar_one(tmp_path):
     (tmp_path / "houses.csv").write_text("a\nx\n")
     with pytest.raises(TableError, match=r"no file .*hauses.csv. Did you mean .*houses.csv\?"):
         read_table(tmp_path / "hauses.csv")

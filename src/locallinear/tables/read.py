@@ -1,4 +1,7 @@
-"""Tables from CSV and Parquet files: delimiter, decimal mark and encoding are found out."""
+"""Read a CSV or Parquet file into a Table.
+
+The delimiter, the decimal mark and the text encoding of a CSV file are detected.
+"""
 
 import csv
 import io
@@ -10,8 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..runtime.extras import extra
-from .table import Table, TableError, check_names, from_frame, to_numbers, typed
+from .table import (
+    Table,
+    TableError,
+    check_names,
+    from_frame,
+    pandas_module,
+    parsed_column,
+    to_numbers,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -20,8 +30,8 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?"}
 PARQUET = {".parquet", ".pq"}
 
-# A look at this many lines decides which delimiter and decimal a file has.
-LOOK = 200
+# This many lines at the start of a file decide on its delimiter and decimal mark.
+N_FIRST_LINES = 200
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -41,11 +51,13 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        Names that end in .parquet or .pq are Parquet, all others CSV.
+        A name that ends in .parquet or .pq is a Parquet file, all others are CSV files.
     delimiter, decimal : str, optional
-        Of a CSV file; found out where not given.
-    text : names of columns that are text even if all of it looks like numbers
-    missing : cells that mean "no value", beside the usual ones such as NA and an empty cell
+        Marks of a CSV file; detected if not given.
+    text : collection of str
+        Columns that are text even if all their values look like numbers.
+    missing : collection of str
+        Cells that mean "no value", in addition to the usual ones such as NA and an empty cell.
 
     Returns
     -------
@@ -57,7 +69,7 @@ def read_table(
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise TableError(_not_there(path)) from None
+        raise TableError(_no_such_file(path)) from None
     except OSError as error:
         raise TableError(f"{path} cannot be read: {error.strerror}.") from error
     if path.suffix.lower() in PARQUET:
@@ -65,31 +77,31 @@ def read_table(
     return _read_csv(path, _decoded(path, content), delimiter, decimal, text, missing)
 
 
-def _not_there(path: Path) -> str:
+def _no_such_file(path: Path) -> str:
+    """The message for a path without a file, with a similar name if the folder has one."""
     folder = path.parent
     if not folder.is_dir():
         return f"There is no file {path}: there is no folder {folder}."
     names = [other.name for other in folder.iterdir() if not other.name.startswith(".")]
-    near = get_close_matches(path.name, names, n=1, cutoff=0.8)
-    hint = f" Did you mean {folder / near[0]}?" if near else ""
+    similar = get_close_matches(path.name, names, n=1, cutoff=0.8)
+    hint = f" Did you mean {folder / similar[0]}?" if similar else ""
     return f"There is no file {path}.{hint}"
 
 
 def _read_parquet(path: Path, content: bytes) -> "pandas.DataFrame":
-    pandas = extra("pandas", "report", "Tables")
     try:
-        return pandas.read_parquet(io.BytesIO(content))
+        return pandas_module().read_parquet(io.BytesIO(content))
     except ImportError as error:
         raise TableError(
             f"{path} is Parquet, which needs pyarrow: pip install 'locallinear[report]', or pass "
             "a CSV file."
         ) from error
-    except Exception as error:  # whatever pyarrow says of bytes that are no Parquet
-        raise TableError(f"{path} is not a whole Parquet file.") from error
+    except Exception as error:  # pyarrow raises many types for bytes that are not Parquet
+        raise TableError(f"{path} is not a complete Parquet file.") from error
 
 
 def _decoded(path: Path, content: bytes) -> str:
-    """The text of a file in UTF-8, UTF-16 with its mark, or else as Excel in the West writes it."""
+    """The text of a file in UTF-8, in UTF-16 with a byte order mark, or else in Windows-1252."""
     if content[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
         raise TableError(
             f"{path} is a workbook or an archive, not a CSV file; save the sheet as CSV first."
@@ -104,49 +116,55 @@ def _decoded(path: Path, content: bytes) -> str:
         return content.decode("cp1252", errors="replace")
 
 
-def _read_csv(path, content: str, delimiter, decimal, text, missing) -> Table:
-    pandas = extra("pandas", "report", "Tables")
+def _read_csv(
+    path: Path,
+    content: str,
+    delimiter: str | None,
+    decimal: str | None,
+    text: Collection[str],
+    missing: Collection[str],
+) -> Table:
     if not content.strip():
         raise TableError(f"{path} is empty; it should have a line of column names and rows below.")
-    found = delimiter or find_delimiter(content)
-    rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=found) if row]
+    mark = delimiter or find_delimiter(content)
+    rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=mark) if row]
     header, rows = [name.strip() for name in rows[0]], rows[1:]
     if delimiter is not None and len(header) == 1:
         _check_delimiter(path, content, delimiter)
     header, rows = _without_last_delimiter(header, rows)
     _check_rows(path, header, rows)
     header = [name or f"(column {i})" for i, name in enumerate(header, 1)]
-    check_names(path, header)
-    decimal = decimal or find_decimal(found, rows)
+    check_names(str(path), header)
+    decimal = decimal or find_decimal(mark, rows)
     no_value = MISSING | {cell.strip().casefold() for cell in missing}
     columns = {}
     for name, cells in zip(header, zip(*rows, strict=True), strict=True):
         stripped = (cell.strip() for cell in cells)
         column = [None if cell.casefold() in no_value else cell for cell in stripped]
-        columns[name] = typed(str(path), name, column, decimal, name in text)
-    return Table(pandas.DataFrame(columns), str(path), decimal)
+        columns[name] = parsed_column(str(path), name, column, decimal, name in text)
+    return Table(pandas_module().DataFrame(columns), str(path), decimal)
 
 
 def find_delimiter(content: str) -> str:
-    r"""The delimiter with which the first lines have most often the columns of the header.
+    r"""The delimiter with which most of the first lines have as many cells as the header.
 
     Examples
     --------
     >>> find_delimiter("width; length\n1,5; 2,5\n")
     ';'
     """
-    lines = "\n".join(content.splitlines()[:LOOK])
+    lines = "\n".join(content.splitlines()[:N_FIRST_LINES])
 
-    def fit(delimiter: str) -> tuple[float, int]:
+    def agreement(delimiter: str) -> tuple[float, int]:
         sizes = [len(row) for row in csv.reader(io.StringIO(lines), delimiter=delimiter) if row]
-        agree = sum(size == sizes[0] for size in sizes) / len(sizes)
-        return (agree if sizes[0] > 1 else 0.0), sizes[0]
+        share = sum(size == sizes[0] for size in sizes) / len(sizes)
+        return (share if sizes[0] > 1 else 0.0), sizes[0]
 
-    return max(DELIMITERS, key=fit)
+    return max(DELIMITERS, key=agreement)
 
 
 def find_decimal(delimiter: str, rows: list[list[str]]) -> str:
-    """The decimal mark: a comma where some cells have one as a mark, and none a point.
+    """The decimal mark: a comma if some cells have a decimal comma and none a decimal point.
 
     Examples
     --------
@@ -155,14 +173,15 @@ def find_decimal(delimiter: str, rows: list[list[str]]) -> str:
     """
     if delimiter == ",":
         return "."
-    cells = [cell.strip() for row in rows[:LOOK] for cell in row]
+    cells = [cell.strip() for row in rows[:N_FIRST_LINES] for cell in row]
     commas = [cell for cell in cells if DECIMAL_COMMA.fullmatch(cell)]
     points = any(DECIMAL_POINT.fullmatch(cell) for cell in cells)
     only_thousands = all(THOUSANDS.fullmatch(cell) for cell in commas)
     return "," if commas and not points and not only_thousands else "."
 
 
-def _check_delimiter(path, content: str, delimiter: str) -> None:
+def _check_delimiter(path: Path, content: str, delimiter: str) -> None:
+    """Raise TableError if the given delimiter makes one column and another makes several."""
     other = find_delimiter(content)
     header = next(csv.reader(io.StringIO(content), delimiter=other))
     if len(header) > 1:
@@ -172,14 +191,16 @@ def _check_delimiter(path, content: str, delimiter: str) -> None:
         )
 
 
-def _without_last_delimiter(header, rows):
-    """Lines that end in a delimiter have an empty last cell each, which means nothing."""
+def _without_last_delimiter(
+    header: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Drop the empty last cell of lines that end in a delimiter."""
     if header[-1] == "" and all(len(row) < len(header) or row[-1] == "" for row in rows):
         return header[:-1], [row[: len(header) - 1] for row in rows]
     return header, rows
 
 
-def _check_rows(path, header: list[str], rows: list[list[str]]) -> None:
+def _check_rows(path: Path, header: list[str], rows: list[list[str]]) -> None:
     if not rows:
         raise TableError(f"{path} has column names, but no rows below them.")
     if not np.isnan(to_numbers(header, ".")).any():

@@ -1,0 +1,152 @@
+"""Checks of what users pass beside X and y: weights, graphs, indices, features and anchors."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import check_array
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+def check_sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
+    """Sample weights as an array (n,); None if none are given."""
+    if sample_weight is None:
+        return None
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
+    )
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have one entry per sample, so shape ({n_samples},), but has shape "
+            f"{weights.shape}"
+        )
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight must not be negative, but entry {np.argmax(weights < 0)} is "
+            f"{weights[np.argmax(weights < 0)]}; use 0 to leave a sample out"
+        )
+    return weights
+
+
+def check_some_weight(weights: Array | None) -> None:
+    """Refuse to fit on samples that all have weight zero."""
+    if weights is not None and not weights.any():
+        raise ValueError(
+            "sample_weight must be positive for at least one sample, but is zero for every sample; "
+            "leave it out to give all samples the same weight"
+        )
+
+
+def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
+    """Refuse to average more neighbours than there are samples."""
+    if n_neighbors > n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} samples are needed per prediction, but there are only "
+            f"n_samples={n_samples} (with sample_weight above zero); give more samples or reduce "
+            "n_neighbors"
+        )
+
+
+def check_anchor_points(points: ArrayLike, n_features: int) -> Array:
+    """Anchor points as an array (k, d)."""
+    found = check_array(
+        points, dtype=np.float64, copy=True, ensure_min_samples=0, input_name="anchor_selection"
+    )
+    if found.shape[1] != n_features or not len(found):
+        raise ValueError(
+            f"anchor_selection must hold points with the {n_features} features of X, at least one "
+            f"point, but has shape {found.shape}"
+        )
+    return found
+
+
+def check_anchor_models(models: ArrayLike, n_features: int, n_targets: int) -> Array:
+    """Anchor models as an array (k, d + 1, m)."""
+    found = check_array(
+        models,
+        dtype=np.float64,
+        copy=True,
+        allow_nd=True,
+        ensure_min_samples=0,
+        input_name="anchor_models",
+    )
+    if found.ndim != 3 or found.shape[1:] != (n_features + 1, n_targets) or not len(found):
+        raise ValueError(
+            "anchor_models must have shape (n_anchors, n_features + 1, n_targets) with the "
+            f"intercept last, so (k, {n_features + 1}, {n_targets}), but has shape {found.shape}"
+        )
+    return found
+
+
+def check_graph(graph: Any, n_samples: int) -> csr_array:
+    """The graph as a sparse matrix (n, n) without stored zeros."""
+    if not issparse(graph):
+        raise ValueError(
+            f"graph must be a sparse matrix (scipy.sparse), but is a {type(graph).__name__}; "
+            "sklearn.neighbors.kneighbors_graph makes one"
+        )
+    if graph.shape != (n_samples, n_samples):
+        raise ValueError(
+            f"graph must have a row and a column for each of the {n_samples} samples, but has "
+            f"shape {graph.shape}"
+        )
+    graph = csr_array(graph, copy=True)
+    graph.sum_duplicates()
+    graph.eliminate_zeros()
+    return graph
+
+
+def check_indices(indices: ArrayLike, n_samples: int) -> Rows:
+    """Sample numbers as an array of integers from 0 to n - 1; negative ones count from the end."""
+    indices = np.atleast_1d(np.asarray(indices))
+    if indices.ndim != 1 or not (np.issubdtype(indices.dtype, np.integer) or indices.size == 0):
+        hint = "; np.flatnonzero turns a mask into them" if indices.dtype == bool else ""
+        raise ValueError(
+            "indices must be whole numbers that name samples, but are values of type "
+            f"{indices.dtype} in shape {indices.shape}{hint}"
+        )
+    indices = indices.astype(np.intp)
+    unknown = (indices < -n_samples) | (indices >= n_samples)
+    if unknown.any():
+        raise ValueError(
+            f"indices must name samples from 0 to {n_samples - 1}, or from -1 to {-n_samples} "
+            f"counted from the end, but one is {indices[unknown][0]}"
+        )
+    return np.where(indices < 0, indices + n_samples, indices)
+
+
+def check_features(features: ArrayLike | None, n_features: int) -> Rows | None:
+    """Feature numbers as an array in ascending order; None if all features are meant."""
+    if features is None:
+        return None
+    found = np.unique(features)
+    if (
+        np.ndim(features) != 1
+        or not len(found)
+        or not np.issubdtype(found.dtype, np.integer)
+        or not 0 <= found[0] <= found[-1] < n_features
+    ):
+        raise ValueError(
+            "neighborhood_features must be numbers of features, at least one and each from 0 to "
+            f"{n_features - 1}, but is {features!r}; use None for all features"
+        )
+    return found.astype(np.intp)
+
+
+def check_neighbor_weights(weights: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """The weights (q, K) that a user's function returned for distances of this shape."""
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != shape:
+        raise ValueError(
+            f"the function weights must return one weight per distance, so shape {shape}, but "
+            f"returned shape {weights.shape}"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(
+            "the function weights must return finite numbers that are not negative, but returned "
+            f"{weights[~np.isfinite(weights) | (weights < 0)][0]}"
+        )
+    return weights
