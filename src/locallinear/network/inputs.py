@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from ..checks.inputs import LARGEST, check_graph
+from ..checks.arguments import check_graph
+from ..checks.inputs import LARGEST
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
