@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "tables": BELOW_TABLES,
     "": BELOW_TABLES | {"network", "tables", "datasets"},
     "cli": BELOW_TABLES | {"", "tables", "datasets"},
-    "paper": {"", "grids", "runtime", "datasets", "cli"},
+    "paper": {"", "grids", "tune", "runtime", "datasets", "cli"},
     "__main__": {"cli", "paper"},
 }
 

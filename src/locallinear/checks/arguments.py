@@ -141,12 +141,12 @@ def check_neighbor_weights(weights: ArrayLike, shape: tuple[int, ...]) -> Array:
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != shape:
         raise ValueError(
-            f"the function weights must return one weight per distance, so shape {shape}, but "
+            f"weights must return one weight per distance, so shape {shape}, but "
             f"returned shape {weights.shape}"
         )
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(
-            "the function weights must return finite numbers that are not negative, but returned "
+            "weights must return finite numbers that are not negative, but returned "
             f"{weights[~np.isfinite(weights) | (weights < 0)][0]}"
         )
     return weights

@@ -1,9 +1,13 @@
-"""Types of options that several commands share, with errors for numbers that make no sense."""
+"""Options that several commands share, and their types."""
 
+from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from typing import Any
 
 import click
+
+Command = Callable[..., Any]
 
 
 class Seconds(click.FloatRange):
@@ -40,3 +44,82 @@ class Threads(click.types.IntParamType):
 SECONDS = Seconds()
 THREADS = Threads()
 SEED = click.IntRange(0, 2**32 - 1)
+
+jobs_option = click.option(
+    "--jobs", type=THREADS, default=-1, show_default="all cores", help="Number of threads."
+)
+folds_option = click.option(
+    "--folds",
+    type=click.IntRange(2),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Number of folds of the cross-validation that measures the errors.",
+)
+
+
+def reading(command: Command) -> Command:
+    """Add the options of every command that reads a table."""
+    delimiter = click.option(
+        "--delimiter",
+        metavar="MARK",
+        show_default="detected",
+        help="Character between the columns of a CSV file, or the word tab.",
+    )
+    decimal = click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        show_default="detected",
+        help="Decimal mark of a CSV file.",
+    )
+    return delimiter(decimal(command))
+
+
+def learning(command: Command) -> Command:
+    """Add the options of every command that learns from a table."""
+    several = partial(click.option, multiple=True, metavar="NAME")
+    options = [
+        several("--target", help="Column to predict; repeat for several targets."),
+        click.option("--classify", is_flag=True, help="Treat a target of numbers as classes."),
+        several(
+            "--categorical",
+            help="Column of numbers to treat as text, such as a postal code; may be repeated.",
+        ),
+        several("--ignore", help="Column to leave out; may be repeated."),
+        click.option(
+            "--missing",
+            multiple=True,
+            metavar="TEXT",
+            help="Cell that means no value, such as -999; may be repeated.",
+        ),
+        click.option(
+            "--grid",
+            type=click.Choice(["default", "paper"]),
+            default="default",
+            show_default=True,
+            help="Configurations to try: thousands, or the paper's million.",
+        ),
+        click.option(
+            "--scaling",
+            type=click.Choice(["standard", "quantile"]),
+            help="Try only this scaling; standard gives equations in the units of the table.",
+        ),
+        click.option(
+            "--time-budget",
+            type=SECONDS,
+            metavar="SECONDS",
+            help="Stop the search after this time, with the best parameters so far.",
+        ),
+        click.option(
+            "--seed",
+            type=SEED,
+            metavar="N",
+            default=0,
+            show_default=True,
+            help="Seed of all random choices.",
+        ),
+        jobs_option,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -22,7 +22,6 @@ from .spaces import standardised
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-RandomState = np.random.RandomState | int | None
 
 # Share of the samples that each tree sees.
 SHARE = 0.7
@@ -47,12 +46,7 @@ MAX_SLOPES, RIDGE = 12, 1.0
 
 
 def grow_random(
-    Z: Array,
-    Y: Array,
-    weights: Array | None,
-    features: Rows,
-    random_state: RandomState,
-    n_jobs: int | None,
+    Z: Array, Y: Array, weights: Array | None, features: Rows, random_state: Any, n_jobs: int | None
 ) -> Forest:
     """Extremely randomised trees: a split is the best of a few features, each cut at random.
 
@@ -79,12 +73,7 @@ def grow_random(
 
 
 def grow_boosted(
-    Z: Array,
-    Y: Array,
-    weights: Array | None,
-    features: Rows,
-    random_state: RandomState,
-    n_jobs: int | None,
+    Z: Array, Y: Array, weights: Array | None, features: Rows, random_state: Any, n_jobs: int | None
 ) -> Forest:
     """Small trees, each on the residuals of all before it; parameters as for `grow_random`."""
     from sklearn.tree import DecisionTreeRegressor  # takes long to import
@@ -110,12 +99,7 @@ def grow_boosted(
 
 
 def grow_piecewise(
-    Z: Array,
-    Y: Array,
-    weights: Array | None,
-    features: Rows,
-    random_state: RandomState,
-    n_jobs: int | None,
+    Z: Array, Y: Array, weights: Array | None, features: Rows, random_state: Any, n_jobs: int | None
 ) -> Forest:
     """Trees that split where one linear model no longer fits; parameters as for `grow_random`.
 

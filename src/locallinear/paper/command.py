@@ -28,7 +28,11 @@ def one_of(names: Iterable[str]) -> click.Choice:
     return click.Choice(list(names), case_sensitive=False)
 
 
-@click.command("reproduce", context_settings={"show_default": True})
+@click.command(
+    "reproduce",
+    short_help="Rerun the paper's experiments.",
+    context_settings={"show_default": True},
+)
 @click.argument("what", nargs=-1, required=True, type=click.Choice([*TABLES, "figures"]))
 @click.option("--dataset", multiple=True, type=one_of(DATASETS), help="All by default.")
 @click.option("--model", multiple=True, type=one_of(MODELS), help="All by default.")

@@ -20,6 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from .. import FALLRegressorCV
 from ..runtime.extras import extra
+from ..tune import suggest_params
 
 Array = NDArray[np.float64]
 Params = dict[str, Any]
@@ -186,9 +187,10 @@ def search_optuna(
     optuna = extra("optuna", "tune", "Searches by the tuner 'optuna'")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     scored: dict[str, tuple[Params, float]] = {}
+    estimator = model.make(model.fixed, X)
 
     def objective(trial: Any) -> float:
-        params = suggest(trial, model.spaces)
+        params = suggest_params(trial, model.spaces, estimator)
         key = repr(sorted(params.items()))
         if key not in scored:
             scored[key] = params, score(model, params, X, y, folds)
@@ -205,23 +207,6 @@ def search_optuna(
     study.optimize(objective, model.n_configurations, callbacks=[stop_at_the_end])
     grid, errors = zip(*scored.values(), strict=True)
     return best_of(model, grid, errors)
-
-
-def suggest(trial: Any, spaces: Sequence[dict[str, list]]) -> Params:
-    """Let a trial choose one configuration of a union of grids, for any estimator.
-
-    Numbers are suggested by their index in the list, which keeps their order. That, and the union,
-    is more than `locallinear.tune.suggest_params` offers, and decides which configurations a seed
-    gives.
-    """
-    which = trial.suggest_categorical("space", range(len(spaces))) if len(spaces) > 1 else 0
-    params = {}
-    for name, values in spaces[which].items():
-        if isinstance(values[0], bool | str):
-            params[name] = trial.suggest_categorical(f"{name}[{which}]", values)
-        else:
-            params[name] = values[trial.suggest_int(f"{name}[{which}]", 0, len(values) - 1)]
-    return params
 
 
 def best_of(model: Model, grid: Sequence[Params], errors: Sequence[float] | Array) -> Tuned:

@@ -29,7 +29,7 @@ class Bar:
         What is counted, in the plural.
     title : str, optional
         What is being done.
-    scale : float, default=1.0
+    scale : float, default=1
         Factor from the count to the number that is shown: 1e-6 counts bytes and shows MB.
     show : bool, optional
         By default, whether standard error is a terminal.
@@ -50,7 +50,7 @@ class Bar:
         unit: str,
         *,
         title: str = "",
-        scale: float = 1.0,
+        scale: float = 1,
         show: bool | None = None,
         delay: float = 0.0,
         keep: bool = True,
@@ -104,11 +104,8 @@ class Bar:
         self.close()
 
     def _text(self) -> str:
-        total = 0 if self._total is None else self._total
-        if self._scale == 1:
-            count = self._layout.format(n=self.done, total=total)
-        else:
-            count = self._layout.format(n=self.done * self._scale, total=total * self._scale)
+        n, total = self.done * self._scale, (self._total or 0) * self._scale
+        count = self._layout.format(n=n, total=total)
         return f"{self._title}{count}{', ' if self._state else ''}{self._state}"
 
     def _make_tqdm(self, delay: float) -> Any:
@@ -122,7 +119,7 @@ class Bar:
             desc=self._title,
             total=self._total,
             bar_format=f"{{desc}}{drawing}{self._layout}{{postfix}}",
-            unit_scale=False if self._scale == 1 else self._scale,
+            unit_scale=self._scale,
             delay=delay,
             leave=self._keep,
             file=sys.stderr,

@@ -203,14 +203,14 @@ class Fold:
 
     def _make_anchor_sets(self, selection: Any, models: Any) -> Iterator[AnchorSet]:
         sizes = self.grid["n_anchors"]
-        if models is None and selection == "kmeans":
+        selected = models is None and isinstance(selection, str)
+        if selected and selection == "kmeans":
             for i, k in enumerate(sizes):
                 anchors = self._place(selection, models, k)
                 yield AnchorSet(self, slice(i, i + 1), [len(anchors)], anchors)
             return
         anchors = self._place(selection, models, max(sizes))
-        random = models is None and isinstance(selection, str)
-        counts = [min(k, len(anchors)) if random else len(anchors) for k in sizes]
+        counts = [min(k, len(anchors)) if selected else len(anchors) for k in sizes]
         yield AnchorSet(self, slice(None), counts, anchors)
 
     def _place(self, selection: Any, models: Any, k: int) -> Anchors:
