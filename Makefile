@@ -3,14 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONHASHSEED=0 $(BIN)/python
 
-.PHONY: demo gallery test lint bench accuracy clean
+.PHONY: demo docs test lint bench accuracy clean
 
 demo: .venv/ready
 	$(BIN)/locallinear demo
 
-# The pictures of the documentation.
-gallery: .venv/ready
+# Draws the pictures of the documentation, and checks the code, names and links of its pages.
+docs: .venv/ready-test
 	for example in examples/plot_*.py; do $(RUN) $$example --out docs/images || exit 1; done
+	$(RUN) -m pytest -q tests/test_readme.py
 
 test: .venv/ready-test
 	$(RUN) -m pytest -q -n auto

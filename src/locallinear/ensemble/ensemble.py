@@ -113,9 +113,9 @@ class Ensemble(BaseEstimator):
         return self.estimators_[0]
 
     def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
-        """What members said of samples that they had not seen, and the number of each one's fold.
+        """Predictions of samples by members that had not seen them, and the fold of each sample.
 
-        None without a search, after samples came or went, and where folds overlap.
+        None without a search, after samples were added or removed, and where folds overlap.
         """
         check_is_fitted(self)
         folds = getattr(self, "_cv_folds", None)

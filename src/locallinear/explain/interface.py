@@ -1,10 +1,10 @@
 """What this folder reads of models and explanations: it imports neither, and changes neither.
 
 Three kinds of objects come in. A fitted `Estimator` is a single model or an ensemble; a search
-passes its `best_estimator_`. A `Table` is a model of raw tables: an estimator, and the columns that
-its features come from. An `Explanation` is what `explain` of either returns. Pictures and reports
-read the members below and scikit-learn's own (`get_params`, `predict`, `predict_proba`), and, where
-there are such, `classes_`, `feature_weights_`, `kinds_` and `alpha`.
+passes its `best_estimator_`. A `TableModelLike` is a model of raw tables: an estimator, and the
+columns that its features come from. An `Explanation` is what `explain` of either returns. Pictures
+and reports read the members below and scikit-learn's own (`get_params`, `predict`,
+`predict_proba`), and, where there are such, `classes_`, `feature_weights_`, `kinds_` and `alpha`.
 
 Axis letters: n samples, q queries, d features, c columns, m targets (for classes, one per class),
 K neighbours.
@@ -83,7 +83,7 @@ class Column(Protocol):
     texts: Sequence[str | None]
 
 
-class Table(Protocol):
+class TableModelLike(Protocol):
     """A fitted model of raw tables.
 
     `encode` makes the estimator's inputs of a frame; `true_targets` returns the targets that a

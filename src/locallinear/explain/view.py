@@ -16,7 +16,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..runtime.extras import extra
-from .interface import Column, Estimator, Explanation, FeatureSpace, Table
+from .interface import Column, Estimator, Explanation, FeatureSpace, TableModelLike
 
 Array = NDArray[np.float64]
 
@@ -44,13 +44,13 @@ class ModelView:
     estimator : Estimator
     columns : sequence of Column
         In the order of the features.
-    table : Table or None
+    table : TableModelLike or None
         The model that takes raw tables, where there is one.
     """
 
     estimator: Estimator
     columns: Sequence[Column]
-    table: Table | None = None
+    table: TableModelLike | None = None
 
     @property
     def names(self) -> list[str]:

@@ -1,21 +1,21 @@
 """Trees as arrays: which leaf a point falls into, and who shares the most leaves with it.
 
-A forest of T trees is an array of nodes (see `_forest.NODE`), where a node's left child is the next
-one. Axis letters: q queries, n points, d features, T trees, K neighbours.
+A forest of T trees is an array of nodes (see `geometry.forest.NODE`), in which a left child follows
+its parent. Axis letters: q queries, n points, d features, T trees, K neighbours.
 """
 
 import numpy as np
 from numba import njit
 
-# Looking at all points is this much faster, a point, than going through the members of a leaf.
+# Comparing all points is this many times faster per point than going through the members of a leaf.
 SCAN_RATIO = 16
-# Points that go down a tree at the same time.
+# Points that go down a tree together.
 TOGETHER = 64
 
 
 @njit(cache=True, nogil=True)
 def preorder(left, right):
-    """The nodes of a tree, each with its left child right behind it; leaves have children < 0."""
+    """An order of nodes in which left children follow their parents; leaves have children < 0."""
     out = np.empty(len(left), dtype=np.int64)
     waiting = np.empty(len(left), dtype=np.int64)
     waiting[0], n_waiting, n_out = 0, 1, 0
@@ -34,7 +34,7 @@ def preorder(left, right):
 def leaf_numbers(X, roots, nodes):
     """The leaf of each point in each tree, (T, n) in two bytes each, for X (n, d).
 
-    Points go down a tree together, a level at a time: their steps do not wait for each other.
+    Points go down a tree together, level by level, so that no step waits for the one before it.
     """
     T, n = len(roots), len(X)
     out = np.empty((T, n), dtype=np.uint16)
@@ -86,8 +86,8 @@ def leaf_members(leaves, n_leaves):
 def most_shared(X, leaves, points, point_leaves, starts, members, searchable, n_neighbors):
     """The points that share the most leaves with each query: shared (q, K) and rows (q, K).
 
-    Of points that share equally many, the nearer in X counts as the more alike, then the lower
-    row. A byte counts up to 255 trees.
+    Of points that share equally many leaves, the nearest in X comes first, then the lowest row.
+    Counts are one byte, for up to 255 trees.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def most_shared(X, leaves, points, point_leaves, starts, members, searchable, n_
     shared = np.zeros((q, K), dtype=np.int64)
     rows = np.full((q, K), -1, dtype=np.int64)
     count = np.empty(-(-n // 8) * 8, dtype=np.uint8)
-    words = count.view(np.uint64)  # eight at a time: mostly, most of them share nothing
+    words = count.view(np.uint64)  # eight counts at a time: most of them are zero
     squares = np.empty(K)
     for i in range(q):
         count[:] = 0
@@ -129,9 +129,9 @@ def most_shared(X, leaves, points, point_leaves, starts, members, searchable, n_
 
 @njit(cache=True, nogil=True)
 def _put(count, square, row, filled, counts, squares, rows):
-    """Put a point in its place among the best so far; how many there are then.
+    """Insert a point among the best so far; returns how many there are then.
 
-    Of equally good ones, that which comes first stays first.
+    Of equally good points, the first to come stays first.
     """
     place = min(filled, len(rows) - 1)
     if filled == len(rows) and not _before(count, square, counts[place], squares[place]):
@@ -152,7 +152,7 @@ def _count_equal(row, leaf, count):
 
 @njit(cache=True, nogil=True)
 def _kth_largest(count, words, searchable, K):
-    """The K-th largest of bytes, by counting how often each is there; `words` are eight of them."""
+    """The K-th largest count of searchable points; each of the `words` holds eight counts."""
     often = np.zeros(256, dtype=np.int64)
     for word in range(len(words)):
         if words[word] != 0:

@@ -1,10 +1,10 @@
 """Growing a tree that splits where one linear model no longer holds.
 
-A node's targets are what its ancestors' models left over, and its own model is a ridge regression
-of them: slopes are pulled towards the parent's. The best split is that whose two models have the
-least rest: squares that they leave over, and the penalty of their slopes. All of it is computed
-from moments: of `columns` (n, c), which hold a one, the regressors and the targets, the products of
-every two, summed over samples.
+The targets of a node are the residuals of the models above it, and its own model is a ridge
+regression of them, so slopes are pulled towards those of the parent. The best split is the
+one whose two models have the smallest rest: squared residuals plus the penalty of the slopes. The rest is
+computed from moments: sums over samples of the products of every two of the `columns` (n, c), which
+are a one, the regressors and the targets.
 """
 
 import numpy as np
@@ -13,27 +13,27 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def grow_tree(ranks, columns, mass, n_regressors, n_tried, min_leaf, ridge, orders, places):
-    """Children (-1 for a leaf's), feature and rank of each node, and what splits of a feature won.
+    """Children (-1 for a leaf), feature and rank of each node, and the gains of the features.
 
-    Points whose rank in the feature is at most the node's go to the left.
+    Points whose rank in the feature is at most the rank of the node go to the left.
 
     Parameters
     ----------
-    ranks : (n, d) places of the features' values
+    ranks : (n, d) positions of the features' values among their distinct values
     columns, mass : (n, c) and (n,); the first `n_regressors` columns, with the one, make the models
     n_tried : how many features a split tries
     min_leaf : samples that a leaf has at least
-    orders, places : (N, d) and (N, k), for each of at most N nodes the order in which the features
-        are tried, and the samples at whose values they are cut, as parts of one of all its own
+    orders, places : (N, d) and (N, k), for each of at most N nodes the order in which features
+        are tried, and the samples at whose values they are cut, as shares of the node's samples
     """
     columns, rows = columns.copy(), np.arange(len(columns))
     n_nodes = len(orders)
     left, right = np.full(n_nodes, -1), np.full(n_nodes, -1)
     feature, rank = np.full(n_nodes, -1), np.zeros(n_nodes)
-    won = np.zeros(ranks.shape[1])
+    gains = np.zeros(ranks.shape[1])
     start, end = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
     end[0], grown = len(rows), 1
-    for node in range(n_nodes):  # level by level: children come after all that are there already
+    for node in range(n_nodes):  # level by level: children come after all nodes so far
         if node == grown:
             break
         own = rows[start[node] : end[node]].copy()
@@ -55,7 +55,7 @@ def grow_tree(ranks, columns, mass, n_regressors, n_tried, min_leaf, ridge, orde
         if gain <= 0:
             continue
         feature[node], rank[node] = split, at
-        won[split] += gain
+        gains[split] += gain
         goes_left = ranks[own, split] <= at
         middle = start[node] + goes_left.sum()
         rows[start[node] : middle] = own[goes_left]
@@ -64,14 +64,14 @@ def grow_tree(ranks, columns, mass, n_regressors, n_tried, min_leaf, ridge, orde
         start[grown], end[grown] = start[node], middle
         start[grown + 1], end[grown + 1] = middle, end[node]
         grown += 2
-    return left[:grown], right[:grown], feature[:grown], rank[:grown], won
+    return left[:grown], right[:grown], feature[:grown], rank[:grown], gains
 
 
 @njit(cache=True, nogil=True)
 def _best_split(
     ranks, rows, columns, mass, n_regressors, n_tried, min_leaf, ridge, features, places
 ):
-    """The feature and rank whose split has the least rest, and how much less than none that is."""
+    """The feature and rank of the split with the smallest rest, and how much it lowers the rest."""
     moments = _moments(columns, mass, rows)
     now = np.trace(moments[n_regressors:, n_regressors:])
     chosen = rows[(places * len(rows)).astype(np.int64)]
@@ -80,12 +80,12 @@ def _best_split(
     for f in features:
         if tried == n_tried:
             break
-        # Right above a sample and right below one in turn: a rare value may be high or low.
+        # Alternately right above and right below a sample: a rare value may be high or low.
         cuts = np.sort(ranks[chosen, f] - below)
         rest, cut = _best_cut(
             ranks[rows, f], cuts, columns, mass, rows, moments, n_regressors, min_leaf, ridge
         )
-        tried += rest < np.inf  # one that cannot be cut here does not count
+        tried += rest < np.inf  # a feature that cannot be cut here does not count
         if rest < best:
             best, split, at = rest, f, cut
     return split, at, now - best
@@ -93,10 +93,10 @@ def _best_split(
 
 @njit(cache=True, nogil=True)
 def _best_cut(values, cuts, columns, mass, rows, moments, n_regressors, min_leaf, ridge):
-    """The least rest of models on both sides of a cut, and the rank to cut at.
+    """The smallest rest of models on both sides of a cut, and the rank to cut at.
 
-    Samples up to one of `cuts`, which are sorted, are on its lower side. The rest is infinite where
-    no cut leaves enough samples on both sides.
+    `cuts` are sorted, and samples up to a cut are on its lower side. The rest is infinite if no cut
+    leaves enough samples on both sides.
     """
     k, c = len(cuts), len(moments)
     between, count = np.zeros((k + 1, c, c)), np.zeros(k + 1, np.int64)
@@ -124,7 +124,7 @@ def _best_cut(values, cuts, columns, mass, rows, moments, n_regressors, min_leaf
 
 @njit(cache=True, nogil=True)
 def _moments(columns, mass, rows):
-    """The moments of these samples, (c, c), of which the lower triangle is filled."""
+    """The moments of these samples, (c, c); only the lower triangle is filled."""
     moments = np.zeros((columns.shape[1], columns.shape[1]))
     for i in rows:
         _add_products(columns[i], mass[i], moments)
@@ -141,16 +141,16 @@ def _add_products(row, mass, moments):
 
 @njit(cache=True, nogil=True)
 def _regress(moments, n_regressors, ridge, factor):
-    """The rest of a ridge regression with these moments, of slopes but not of the constant.
+    """The rest of a ridge regression with these moments; the constant has no penalty.
 
-    Leaves in `factor` (c, n_regressors) the model's columns of the Cholesky factor.
+    Writes the model's columns of the Cholesky factor to `factor` (c, n_regressors).
     """
     c = len(moments)
     for b in range(n_regressors):
         pivot = moments[b, b]
         for t in range(b):
             pivot -= factor[b, t] ** 2
-        # Samples without mass have no constant to find.
+        # Without mass there is no constant to find.
         pivot = np.sqrt(max(pivot + (ridge if b > 0 else 0.0), 1e-300))
         factor[b, b] = pivot
         for a in range(b + 1, c):
@@ -169,7 +169,7 @@ def _regress(moments, n_regressors, ridge, factor):
 
 @njit(cache=True, nogil=True)
 def _take_away_model(columns, mass, rows, n_regressors, ridge):
-    """Take from the targets of these samples what their ridge regression predicts."""
+    """Subtract from the targets of these samples what their ridge regression predicts."""
     c = columns.shape[1]
     factor, coef = np.empty((c, n_regressors)), np.empty(n_regressors)
     _regress(_moments(columns, mass, rows), n_regressors, ridge, factor)
