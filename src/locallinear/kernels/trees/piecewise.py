@@ -1,10 +1,10 @@
 """Growing a tree that splits where one linear model no longer holds.
 
 The targets of a node are the residuals of the models above it, and its own model is a ridge
-regression of them, so slopes are pulled towards those of the parent. The best split is the
-one whose two models have the smallest rest: squared residuals plus the penalty of the slopes. The rest is
-computed from moments: sums over samples of the products of every two of the `columns` (n, c), which
-are a one, the regressors and the targets.
+regression of them, so slopes are pulled towards those of the parent. The best split is the one
+whose two models have the smallest rest: squared residuals plus the penalty of the slopes. The rest
+is computed from moments: sums over samples of the products of every two of the `columns` (n, c),
+which are a one, the regressors and the targets.
 """
 
 import numpy as np
