@@ -43,14 +43,14 @@ def pseudo_inverses(rows: Array, start: Rows) -> PseudoInverses:
 @njit(cache=True, nogil=True)
 def _pseudo_inverses(rows, start):
     p = rows.shape[1]
-    nothing = np.zeros(p)
+    no_diagonal = np.zeros(p)
     ends = np.zeros_like(start)
     for i in range(len(start) - 1):
         ends[i + 1] = ends[i] + min(start[i + 1] - start[i], p)
     factor = np.zeros((ends[-1], p))
     for i in range(len(start) - 1):
         own = rows[start[i] : start[i + 1]]
-        pseudo_inverse(own, nothing, factor[ends[i] : ends[i + 1]])
+        pseudo_inverse(own, no_diagonal, factor[ends[i] : ends[i + 1]])
     return factor, ends
 
 
@@ -89,7 +89,7 @@ def invert_sparse(rows, diagonal, degree, scale, factor, coarse, stiffness):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _shares(rows, scale, out):
-    """Q with QᵀQ = Aᵀ (I + A Aᵀ)⁻¹ A, A = rows diag(scale)."""
+    """Q, written to out, with QᵀQ = Aᵀ (I + A Aᵀ)⁻¹ A, A = rows diag(scale)."""
     count, p = rows.shape
     if count == 1:
         square = 0.0
@@ -137,10 +137,7 @@ def _orthonormalise(vectors):
 def _triangle(rows):
     """T (p, p), upper triangular, with TᵀT = rowsᵀ rows."""
     p = rows.shape[1]
-    columns = np.empty((p, len(rows)))
-    for k in range(len(rows)):
-        for c in range(p):
-            columns[c, k] = rows[k, c]
+    columns = rows.T.copy()
     triangle = np.zeros((p, p))
     for k in range(p):
         own = columns[k]
@@ -164,20 +161,14 @@ def _triangle(rows):
 
 @njit(cache=True, nogil=True)
 def _with_diagonal(rows, diagonal):
-    """The rows, and a row for each positive number of the diagonal."""
-    p = len(diagonal)
-    extra = 0
-    for c in range(p):
-        extra += diagonal[c] > 0
-    stacked = np.zeros((len(rows) + extra, p))
+    """The rows, and √k in a row of its own for each positive number k of the diagonal."""
+    extra = np.flatnonzero(diagonal > 0)
+    stacked = np.zeros((len(rows) + len(extra), len(diagonal)))
     for k in range(len(rows)):
-        for c in range(p):
+        for c in range(len(diagonal)):
             stacked[k, c] = rows[k, c]
-    k = len(rows)
-    for c in range(p):
-        if diagonal[c] > 0:
-            stacked[k, c] = np.sqrt(diagonal[c])
-            k += 1
+    for k in range(len(extra)):
+        stacked[len(rows) + k, extra[k]] = np.sqrt(diagonal[extra[k]])
     return stacked
 
 
@@ -189,10 +180,7 @@ def invert_dense(rows, diagonal, degree, factor, coarse):
     if len(stacked) > p:
         stacked = _triangle(stacked)
     root = np.sqrt(degree)
-    scale = np.empty(p)
-    for c in range(p):
-        scale[c] = 1 / root
-    _shares(stacked, scale, coarse)
+    _shares(stacked, np.full(p, 1 / root), coarse)
     vectors = np.zeros((p, 2 * p))
     for c in range(p):
         for k in range(p):

@@ -114,7 +114,7 @@ def _repair_with_norm(problem: Problem, flows: Array, duals: Array) -> tuple[Arr
 
 @njit(cache=True, nogil=True)
 def _excess(flows, limits, heads, component, n_components):
-    """How far the flows of each component are above their limits at most, at least 1."""
+    """The largest ratio of a flow to its limit in each component, at least 1."""
     excess = np.ones(n_components)
     for e in range(len(flows)):
         square = 0.0
@@ -149,7 +149,7 @@ def _spanning_edges(heads, tails, order, n_nodes):
 
 @njit(cache=True, nogil=True)
 def _breadth_first(heads, tails, edges, n_nodes):
-    """Order, parents and components of a forest's nodes, its edges being those chosen."""
+    """Order, parents and components of the nodes of the forest that these edges make."""
     start = np.zeros(n_nodes + 1, dtype=np.int64)
     for e in edges:
         start[heads[e] + 1] += 1
@@ -189,9 +189,10 @@ def _route(order, parent, parent_edge, heads, missing, flows):
     for i in range(len(order) - 1, -1, -1):
         node = order[i]
         e = parent_edge[node]
-        if e >= 0:
-            if heads[e] == node:
-                flows[e] += missing[node]
-            else:
-                flows[e] -= missing[node]
-            missing[parent[node]] += missing[node]
+        if e < 0:
+            continue
+        sign = 1.0 if heads[e] == node else -1.0
+        for t in range(flows.shape[1]):
+            for c in range(flows.shape[2]):
+                flows[e, t, c] += sign * missing[node, t, c]
+                missing[parent[node], t, c] += missing[node, t, c]

@@ -144,25 +144,26 @@ def make_space(hierarchy: Hierarchy, shape: tuple[int, ...]) -> Space:
 
 def v_cycle(hierarchy: Hierarchy, space: Space, residual: Array, out: Array) -> None:
     """Approximate solution of A w = residual, both (G, m, p): symmetric in residual."""
+    space.b[: len(residual)] = residual
+    space.b[len(residual) :] = 0.0
     # Array by array: a call with a named tuple of them takes numba ten times as long.
-    _cycle(*hierarchy, *space, residual, out)
+    _cycle(*hierarchy, *space)
+    out[:] = space.w[: len(residual)]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _cycle(
     first, indptr, middle, neighbors, weights, parent, factor, start, scale, dense,
-    b, w, residual, out,
+    b, w,
 ):  # fmt: skip
     """Down: a forward Gauss-Seidel sweep from zero per level. Up: add the next level, sweep back.
 
     A forward sweep solves node i exactly with the values of its neighbours of lower numbers, so
     what is left of its equation is the pull of the others: that goes to the next level.
     """
-    n_nodes, m, p = residual.shape
+    m, p = b.shape[1:]
     n_levels = len(first) - 1
     stride = 0 if len(dense) == first[n_levels] else first[n_levels]
-    b[:n_nodes] = residual
-    b[n_nodes:] = 0.0
     total = np.empty((m, p))
     for level in range(n_levels):
         for i in range(first[level], first[level + 1]):
@@ -171,14 +172,17 @@ def _cycle(
         if level + 1 < n_levels:
             for i in range(first[level], first[level + 1]):
                 _pull(b, parent[i], neighbors, weights, middle[i], indptr[i + 1], w, total)
-                b[parent[i]] = total
+                for t in range(m):
+                    for c in range(p):
+                        b[parent[i], t, c] = total[t, c]
     for level in range(n_levels - 2, -1, -1):
         for i in range(first[level], first[level + 1]):
-            w[i] += w[parent[i]]
+            for t in range(m):
+                for c in range(p):
+                    w[i, t, c] += w[parent[i], t, c]
         for i in range(first[level + 1] - 1, first[level] - 1, -1):
             _pull(b, i, neighbors, weights, indptr[i], indptr[i + 1], w, total)
             _solve_blocks(factor, start, scale, dense, stride, i, total, w)
-    out[:] = w[:n_nodes]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
