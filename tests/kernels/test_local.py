@@ -189,7 +189,20 @@ def errors_of_anchors(draw):
     errors = rng.random((n, k))
     if draw(st.booleans()):
         errors = rng.integers(0, 3, (n, k)) * (1 + 1e-14 * rng.normal(size=(n, k)))
-    return errors, np.full(n, 1e-24)
+    return errors, np.full(n, 1e-12)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 8), st.sampled_from([0.0, 1e-12, 1e-6]))
+def test_a_choice_is_that_of_one_anchor_after_the_other(seed, k, floor):
+    rng = np.random.default_rng(seed)
+    # Chains of near ties: each error is within rounding of the next, but not of the last.
+    errors = (1 + rng.choice([0.4e-12, 0.9e-12, 1e-3]) * rng.integers(-6, 7, (9, k))) ** 2
+    floors = np.full(len(errors), floor)
+    best, labels = np.full(len(errors), np.inf), np.zeros(len(errors), dtype=np.intp)
+    for i, anchor in np.ndindex(errors.shape):
+        if np.sqrt(errors[i, anchor]) * (1 + local_models.TIE) + floor < np.sqrt(best[i]):
+            best[i], labels[i] = errors[i, anchor], anchor
+    assert_array_equal(local_models.best_anchors(errors, floors), labels)
 
 
 @given(errors_of_anchors(), st.lists(st.integers(1, 14), max_size=4))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from locallinear import FALLClassifier, FALLRegressor
 
@@ -245,3 +246,40 @@ def test_a_classifier_learns_classes_that_were_announced_and_refuses_others():
     assert_allclose(model.predict_proba(Q), whole.predict_proba(Q), **CLOSE)
     with pytest.raises(ValueError, match="class 'other', which the model was not fitted with"):
         model.partial_fit(X[:1], ["other"])
+
+
+@pytest.mark.parametrize("bad", [0, "x", 1.5])
+def test_a_partial_fit_that_fails_leaves_the_model_as_it_was(make_problem, bad):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    before = model.predict(Q)
+    with pytest.raises(ValueError, match="assignment_neighbors"):
+        model.set_params(assignment_neighbors=bad).partial_fit(X[:2], 1000 * y[:2])
+    model.set_params(assignment_neighbors=1)
+    assert_array_equal(model.predict(Q), before)
+    assert len(model.labels_) == model.n_samples_fit_ == len(X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_partial_fit_that_breaks_off_takes_its_samples_back(make_problem, weighted, monkeypatch):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0, assignment_neighbors=3).fit(X, y).forget([3, 7])
+    if weighted:
+        model.partial_fit(X[:1], y[:1], [0.0])
+    before, labels = model.predict(Q), model.labels_
+
+    def broken(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("locallinear.models.fall.assign_samples", broken)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[:5], 1000 * y[:5])
+    monkeypatch.undo()
+    assert_array_equal(model.predict(Q), before)
+    assert_array_equal(model.labels_, labels)
+    both = [clone(model).fit(X, y).forget([3, 7]), model]
+    if weighted:
+        both[0].partial_fit(X[:1], y[:1], [0.0])
+    for one in both:
+        one.partial_fit(Q[:4], np.arange(4.0))
+    assert_allclose(*(one.predict(Q) for one in both))

@@ -35,9 +35,12 @@ FALL_PARAMETERS: dict[str, list] = {
 # The parameters that decide the feature space and the neighbours (see `geometry.nearness`).
 GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features")
 
-# The parameters that can be set on a fitted model: they take effect at the next prediction. With an
-# infinite alpha, the end of a path of alphas, every local model is its anchor.
-AFTER_FIT = {name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights")}
+# The parameters that can be set on a fitted model: they take effect at the next prediction, or when
+# samples are assigned. With an infinite alpha, the end of a path of alphas, each local model is its
+# anchor.
+AFTER_FIT = {
+    name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights", "assignment_neighbors")
+}
 AFTER_FIT["alpha"] = [Interval(Real, 0, None, closed="right")]
 
 

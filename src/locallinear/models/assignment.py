@@ -92,9 +92,16 @@ def near_errors(
     errors = local_models.squared_errors(
         local_models.anchor_residuals(samples["Z"][rows], targets, models)
     )
-    weights = samples.get("weights")
-    shares = np.ones(near.shape) if weights is None else cut_at(weights[near], total)
+    shares = assignment_shares(near, samples.get("weights"), total)
     return local_models.summed_errors(errors, inverse.reshape(near.shape), shares)
+
+
+def assignment_shares(near: Rows, weights: Array | None, total: int) -> Array:
+    """How much each of the near samples (c, A) counts in the choice of an anchor, (c, A).
+
+    The sum of their sample weights ends at `total`.
+    """
+    return np.ones(near.shape) if weights is None else cut_at(weights[near], total)
 
 
 def stored_targets(samples: Samples, models: Array, rows: Rows) -> Array:

@@ -165,6 +165,7 @@ class FALL(BaseEstimator):
     @property
     def feature_names(self) -> list[str]:
         """Names of the features: those of a frame, or x0, x1 and so on."""
+        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
@@ -403,6 +404,7 @@ class FALL(BaseEstimator):
 
     def _append(self, X: Array, Y: Array, sample_weight: Any) -> None:
         """Add samples: only they are assigned, the anchors and all others stay."""
+        check_after_fit(self)
         weights = checks.check_sample_weights(sample_weight, len(X))
         samples = self._samples
         Z, points = self._geometry.locate(X)
@@ -415,12 +417,18 @@ class FALL(BaseEstimator):
             new["weights"] = weights = np.ones(len(X)) if weights is None else weights
         searchable = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         first = samples.append(searchable, **new)
-        self._neighbors.update(samples.points, samples.searchable)
-        self._assign(first, Y)
+        try:
+            self._neighbors.update(samples.points, samples.searchable)
+            self._assign(first, Y)
+        except BaseException:
+            samples.cut(first)  # samples without an anchor must not stay
+            self._index_samples()
+            raise
         self.n_samples_fit_ = len(samples)
 
     def _assign_labelled(self, X: Array, Y: Array) -> Rows:
         """The best anchor of labelled samples that are not stored, (q,)."""
+        check_after_fit(self)
         located = self._geometry.locate(X)
         total = self.assignment_neighbors
         return assign_labelled(self._samples, self._neighbors, self._models, *located, Y, total)

@@ -110,6 +110,16 @@ class Samples:
         self.n_searchable += int(np.count_nonzero(searchable))
         return start
 
+    def cut(self, first: int) -> None:
+        """Take back what `append` added from row `first` on."""
+        if "searchable" in self:
+            self.n_searchable -= int(np.count_nonzero(self["searchable"][first:]))
+        else:
+            self.n_searchable = first
+        if self._live is not None:
+            self._live = self._live[self._live < first]
+        self._used = first
+
     def trim(self) -> None:
         """Free the memory that is kept ready for more rows."""
         for name, buffer in self._buffers.items():

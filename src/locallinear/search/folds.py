@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ..checks.parameters import GEOMETRY
 from ..geometry.nearness import fit_geometry
 from ..kernels.local import models as local_models
-from ..kernels.local.combine import cut_at, normalised
+from ..kernels.local.combine import normalised
 from ..models.anchors import Anchors, place_anchors
+from ..models.assignment import assignment_shares
 from ..models.neighbors import Rule, neighbor_weights
 from ..models.samples import Samples, weights_above_zero
 from ..runtime.chunks import BLOCK_BYTES, row_chunks
@@ -146,9 +147,7 @@ class Fold:
     def assignment_shares(self, n_near: int) -> tuple[Rows, Array]:
         """The samples whose errors decide a sample's anchor, (n, A), and how much each counts."""
         near = self.sample_neighbors[:, : min(n_near, self.n_searchable)]
-        if self.weights is None:
-            return near, np.ones(near.shape)
-        return near, cut_at(self.weights[near], n_near)
+        return near, assignment_shares(near, self.weights, n_near)
 
     def weightings(
         self, rule_index: int, fit_intercept: bool

@@ -61,8 +61,8 @@ def best_anchors(errors: Array, floor: Array) -> Labels:
 def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: Labels) -> None:
     """Go on from each sample's choice among earlier anchors with b more, in place.
 
-    One anchor after the other takes a sample over if its error is smaller by more than rounding:
-    e (1 + TIE) + floor < best.
+    One anchor after the other takes a sample over if the root of its error is smaller by more than
+    rounding: √e (1 + TIE) + floor < √best.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: L
     """
     near = errors.argmin(axis=1)
     smallest = np.take_along_axis(errors, near[:, None], axis=1)[:, 0]
-    takes = smallest * (1 + TIE) + floor < best
+    takes = np.sqrt(smallest) * (1 + TIE) + floor < np.sqrt(best)
     # Where no other error is near the smallest, that one decides whatever came before it.
     reach = 2 * errors.shape[1]
-    close = smallest * (1 + reach * TIE) + reach * floor
+    close = (np.sqrt(smallest) * (1 + reach * TIE) + reach * floor) ** 2
     is_close = errors <= close[:, None]
     tied = np.empty(0, dtype=np.intp)
     if np.count_nonzero(is_close) > np.count_nonzero(smallest <= close):  # mostly, none is tied
@@ -85,15 +85,15 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: L
     np.copyto(labels, first + near, where=takes, casting="same_kind")
     for anchor in range(errors.shape[1] if len(tied) else 0):
         e = errors[tied, anchor]
-        smaller = e * (1 + TIE) + floor[tied] < held
+        smaller = np.sqrt(e) * (1 + TIE) + floor[tied] < np.sqrt(held)
         np.copyto(held, e, where=smaller)
         np.copyto(kept, first + anchor, where=smaller)
     best[tied], labels[tied] = held, kept
 
 
 def tie_floor(Y: Array) -> Array:
-    """Below this a squared error is rounding: (n,) from the targets (n, m)."""
-    return TIE**2 * np.einsum("nm,nm->n", Y, Y)
+    """Below this the root of a squared error is rounding: (n,) from the targets (n, m)."""
+    return TIE * np.sqrt(np.einsum("nm,nm->n", Y, Y))
 
 
 def own_residuals(residuals: Array, labels: Labels) -> Array:
