@@ -103,7 +103,7 @@ def test_a_search_scores_it_as_a_loop_does(make_problem):
 
 
 def test_error_halves_at_least_when_most_features_are_noise(forest):
-    X_train, X_test, y_train, y_test = train_test_split(*needle(), random_state=0)
+    X_train, X_test, y_train, y_test = train_test_split(*needle(1200), random_state=0)
 
     def error(model):
         return np.mean((model.fit(X_train, y_train).predict(X_test) - y_test) ** 2)

@@ -9,6 +9,7 @@ depend on monotone maps of a feature.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,15 +57,19 @@ def grow_random(
     weights : (n,) or None
     features : (d',) numbers of the features that trees may split
     """
-    from sklearn.tree import ExtraTreeRegressor  # takes long to import
+    from ..kernels.trees.random import grow_random_tree  # compiled: loaded when needed
 
     samples = TreeSamples.from_samples(Z, Y, weights, features)
     rng = check_random_state(random_state)
+    ranks = np.ascontiguousarray(samples.ranks.T)
+    n_tried = max(1, int(RANDOM_FEATURES * len(features)))
 
     def grow(rows: Rows, seed: int) -> Tree:
-        tree = ExtraTreeRegressor(max_features=RANDOM_FEATURES, random_state=seed)
-        tree.fit(samples.ranks[rows], samples.targets[rows], sample_weight=samples.mass[rows])
-        return Tree.from_sklearn(tree.tree_)
+        feature, rank, right = np.empty((3, 2 * len(rows) - 1), dtype=np.int32)
+        gains = np.zeros(len(features))
+        given = ranks, samples.targets, samples.mass, rows, n_tried, seed
+        n_nodes = grow_random_tree(*given, feature, rank, right, gains)
+        return Tree.from_preorder(feature[:n_nodes], rank[:n_nodes], right[:n_nodes], gains)
 
     draws = [samples.draw(rng, RANDOM_ROWS) for _ in range(RANDOM_TREES)]
     trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in draws)
@@ -76,25 +81,41 @@ def grow_boosted(
     Z: Array, Y: Array, weights: Array | None, features: Rows, random_state: Any, n_jobs: int | None
 ) -> Forest:
     """Small trees, each on the residuals of all before it; parameters as for `grow_random`."""
-    from sklearn.tree import DecisionTreeRegressor  # takes long to import
+    from ..kernels.trees.boosted import grow_boosted_trees  # compiled: loaded when needed
 
     samples = TreeSamples.from_samples(Z, Y, weights, features)
     rng = check_random_state(random_state)
-    max_features = max(1, min(len(features) // 2, BOOSTED_FEATURES))
-    residuals = samples.targets
-    trees = []
-    for _ in range(BOOSTED_TREES):
-        rows, seed = samples.draw(rng, BOOSTED_ROWS)
-        tree = DecisionTreeRegressor(
-            max_leaf_nodes=int(np.clip(len(rows) // ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES)),
-            min_samples_leaf=MIN_LEAF,
-            max_features=max_features,
-            random_state=seed,
+    rows, seeds = zip(*(samples.draw(rng, BOOSTED_ROWS) for _ in range(BOOSTED_TREES)), strict=True)
+    bins, last_ranks = samples.bins()
+    max_leaves = int(np.clip(len(rows[0]) // ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES))
+    feature, cut, right = np.empty((3, BOOSTED_TREES * (2 * max_leaves - 1)), dtype=np.int32)
+    gains = np.zeros(len(features))
+    roots = grow_boosted_trees(
+        bins,
+        np.array([len(last) for last in last_ranks]),
+        samples.targets.copy(),
+        samples.mass,
+        np.array(rows),
+        np.array(seeds),
+        max(1, min(len(features) // 2, BOOSTED_FEATURES)),
+        max_leaves,
+        MIN_LEAF,
+        LEARNING_RATE,
+        feature,
+        cut,
+        right,
+        gains,
+    )
+    feature, cut, right = feature[: roots[-1]], cut[: roots[-1]], right[: roots[-1]]
+    # The last rank of each bin, for all features one after the other.
+    starts = np.cumsum([0, *map(len, last_ranks)])[np.maximum(feature, 0)]
+    rank = np.where(feature < 0, 0, np.concatenate(last_ranks)[starts + cut])
+    trees = [
+        Tree.from_preorder(
+            feature[first:end], rank[first:end], right[first:end] - first, gains / BOOSTED_TREES
         )
-        tree.fit(samples.ranks[rows], residuals[rows], sample_weight=samples.mass[rows])
-        step = LEARNING_RATE * tree.predict(samples.ranks)
-        residuals = residuals - step.reshape(residuals.shape)
-        trees.append(Tree.from_sklearn(tree.tree_))
+        for first, end in pairwise(roots)
+    ]
     return _as_forest(trees, samples.values, features, Z.shape[1], min_distance=0.0)
 
 
@@ -157,10 +178,11 @@ class Tree:
     gains: Array
 
     @classmethod
-    def from_sklearn(cls, tree: Any) -> "Tree":
-        """A tree that scikit-learn grew on ranks."""
-        gains = tree.compute_feature_importances(normalize=False)
-        return cls(tree.children_left, tree.children_right, tree.feature, tree.threshold, gains)
+    def from_preorder(cls, feature: NDArray, rank: NDArray, right: NDArray, gains: Array) -> "Tree":
+        """A tree whose nodes are followed by their left children; leaves have the feature -1."""
+        leaf = feature < 0
+        left = np.where(leaf, -1, np.arange(1, len(feature) + 1))
+        return cls(left, np.where(leaf, -1, right), feature, rank.astype(np.float64), gains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +212,17 @@ class TreeSamples:
         rows, mass, targets = _distinct_samples(Z, Y, weights)
         ranks, values = _ranks(Z[rows][:, features])
         return cls(rows, ranks, values, mass, targets)
+
+    def bins(self) -> tuple[NDArray[np.uint8], list[Rows]]:
+        """The ranks (d', n) in at most 256 parts per feature, and the last rank of each part."""
+        bins = np.empty(self.ranks.T.shape, dtype=np.uint8)
+        last_ranks = []
+        for column, ranks, values in zip(bins, self.ranks.T, self.values, strict=True):
+            n_bins = min(len(values), 256)
+            part = np.arange(len(values)) * n_bins // len(values)
+            column[:] = part[ranks.astype(np.intp)]
+            last_ranks.append(np.searchsorted(part, np.arange(n_bins), side="right") - 1)
+        return bins, last_ranks
 
     def draw(self, rng: np.random.RandomState, max_rows: int) -> tuple[Rows, int]:
         """Random samples for one tree, and a seed for it."""

@@ -39,7 +39,9 @@ choices of anchors as their number grows        `local.models.choose_again`
 predictions and errors for many parameters      `grid.predictions`: v numbers of neighbours,
 at once                                         L values of λ, C choices of anchors
 shares of leaves in common                      `trees.leaves`
-trees with a linear model in each node          `trees.piecewise`
+trees that say who is near                      `trees.random` (extremely randomised),
+                                                `trees.boosted`, `trees.piecewise` (a linear
+                                                model in each node)
 ==============================================  ================================================
 
 Network kernels, for the network lasso and the localized lasso. Beside the axes above there are
