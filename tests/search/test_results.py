@@ -178,3 +178,34 @@ def test_a_search_shows_and_saves_its_best_estimator(tmp_path):
     assert_array_equal(search.local_models([3]), search.best_estimator_.local_models([3]))
     search.save(tmp_path / "model")
     assert_array_equal(locallinear.load(tmp_path / "model").predict(X), search.predict(X))
+
+
+# Many samples
+
+
+def test_of_many_samples_some_choose_the_parameters_and_all_make_the_model(samples):
+    X, y = samples
+    some = np.sort(np.random.RandomState(0).permutation(len(X))[:60])
+    model = FALLRegressorCV(GRID, max_samples=60, random_state=0).fit(X, y)
+    alone = FALLRegressorCV(GRID, random_state=0).fit(X[some], y[some])
+    assert_array_equal(model.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+    assert model.best_estimator_.n_samples_fit_ == len(X)
+
+
+def test_splits_that_are_given_as_rows_are_used_whole(samples):
+    X, y = samples
+    splits = [(np.arange(45), np.arange(45, 90)), (np.arange(45, 90), np.arange(45))]
+    scores = [
+        FALLRegressorCV(GRID, cv=splits, max_samples=most, random_state=0).fit(X, y).best_score_
+        for most in (10, None)
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_every_class_is_among_the_samples_that_choose():
+    X, y = load_iris(return_X_y=True)
+    keep = np.r_[0:100, 100:103]  # three samples of the last class
+    model = FALLClassifierCV({"n_neighbors": [2, 3]}, max_samples=30, random_state=0)
+    with pytest.warns(UserWarning, match="least populated class"):
+        model.fit(X[keep], y[keep])
+    assert model.classes_.tolist() == [0, 1, 2]

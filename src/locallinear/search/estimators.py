@@ -21,7 +21,6 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.metrics import get_scorer_names
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -37,6 +36,7 @@ from .folds import Split
 from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges
 from .results import results_of
 from .search import Search
+from .splits import make_splits
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -48,6 +48,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "grid": [StrOptions(set(GRIDS)), dict],
         "cv": ["cv_object"],
+        "max_samples": [None, Interval(Integral, 2, None, closed="left")],
         "time_budget": [None, Interval(Real, 0, None, closed="neither")],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "n_jobs": [None, Integral],
@@ -60,6 +61,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         grid: str | dict[str, Any] = "default",
         *,
         cv: Any = 3,
+        max_samples: int | None = 4000,
         time_budget: float | None = None,
         scoring: str | Callable[..., float] | None = None,
         n_jobs: int | None = None,
@@ -68,6 +70,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
     ):
         self.grid = grid
         self.cv = cv
+        self.max_samples = max_samples
         self.time_budget = time_budget
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -104,8 +107,15 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         seed = fixed_seed(self.random_state)
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
         grid = check_grid(self.grid, estimator)
-        splitter = check_cv(self.cv, targets, classifier=isinstance(self, ClassifierMixin))
-        splits = list(splitter.split(inputs, targets, groups))
+        splits = make_splits(
+            self.cv,
+            inputs,
+            targets,
+            groups,
+            max_samples=self.max_samples,
+            seed=seed,
+            classifier=isinstance(self, ClassifierMixin),
+        )
         fixed = {name: [value] for name, value in estimator.get_params().items()}
         all_values = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
         score_weights = _scores.score_weights(self.scoring, weights)
@@ -231,6 +241,10 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         As in scikit-learn: a number makes splits of consecutive samples. If the samples are
         sorted by target or time, give a splitter: KFold(3, shuffle=True, random_state=0) or
         TimeSeriesSplit().
+    max_samples : int or None, default=4000
+        Samples that choose the parameters, at most: of more samples so many are drawn at random.
+        The best configuration is fitted on all samples. None for all; splits that are given as
+        rows are used whole.
     time_budget : float, default=None
         When this many seconds have passed, `fit` starts no more configurations; None for no
         limit. The configurations scored by then cover the grid evenly. An interrupt from the
@@ -308,6 +322,10 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits that keep the shares of the classes. If the
         samples are sorted by time, give a splitter: TimeSeriesSplit().
+    max_samples : int or None, default=4000
+        Samples that choose the parameters, at most: of more samples so many are drawn at random.
+        The best configuration is fitted on all samples. None for all; splits that are given as
+        rows are used whole.
     time_budget : float, default=None
         When this many seconds have passed, `fit` starts no more configurations; None for no
         limit. The configurations scored by then cover the grid evenly. An interrupt from the
