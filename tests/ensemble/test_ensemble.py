@@ -25,7 +25,7 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
 )
-from locallinear.ensemble.members import best_shares, counts_of, merge_neighbors
+from locallinear.ensemble.members import best_shares, counts_of, in_turns, merge_neighbors
 from locallinear.explain import AlphaPathDisplay, ContributionDisplay
 from problems import few
 from sklearn_checks import check_all
@@ -432,3 +432,69 @@ def test_too_few_samples_for_a_search_are_told_of_the_way_out():
     with pytest.raises(ValueError, match=r"n_samples=2 samples are too few.*search=None"):
         FALLEnsembleRegressor(2).fit(X, y)
     assert few(2, estimator=FALLRegressor(n_neighbors=1)).fit(X, y).predict(X).shape == (2,)
+
+
+# --- Many samples, and little time --------------------------------------------------------------
+
+
+def test_of_many_samples_some_choose_the_kinds_and_all_make_the_members(make_samples):
+    X, y, _ = make_samples
+    model = FALLEnsembleRegressor(3, search=GRID, max_samples=60, random_state=0).fit(X, y)
+    assert np.isfinite(model.cv_prediction_).sum() == 60
+    assert {member.n_samples_fit_ for member in model.estimators_} == {len(X)}
+    assert model.out_of_fold() is None
+
+
+def test_members_of_a_kind_come_in_turns():
+    order = in_turns(np.array([1, 4, 0, 2]))
+    assert_array_equal(np.bincount(order, minlength=4), [1, 4, 0, 2])
+    assert order[0] == 1
+    assert set(order[:4]) == {0, 1, 3}
+
+
+def test_the_shortest_time_gives_an_ensemble_of_one_member(make_samples):
+    X, y, Q = make_samples
+    model = FALLEnsembleRegressor(search=GRID, time_budget=1e-3, random_state=0).fit(X, y)
+    assert len(model.estimators_) == 1
+    assert sum(kind["n_members"] for kind in model.kinds_) == 1
+    assert_allclose(model.predict(Q), model.estimators_[0].predict(Q))
+
+
+def test_much_time_gives_what_no_budget_gives(make_samples, searched):
+    X, y, Q = make_samples
+    model = FALLEnsembleRegressor(6, search=GRID, time_budget=1e6, random_state=0).fit(X, y)
+    assert_allclose(model.predict(Q), searched.predict(Q))
+
+
+def test_control_c_keeps_the_members_fitted_so_far(make_samples, monkeypatch):
+    X, y, Q = make_samples
+    fit, calls = FALLRegressor.fit, []
+
+    def interrupted(self, *given):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return fit(self, *given)
+
+    monkeypatch.setattr(FALLRegressor, "fit", interrupted)
+    with pytest.warns(UserWarning, match="interrupted; the ensemble has 2 of 5 members"):
+        model = few(5).fit(X, y)
+    assert len(model.estimators_) == 2
+    assert np.isfinite(model.predict(Q)).all()
+
+
+def test_control_c_before_the_first_member_ends_the_fit(make_samples, monkeypatch):
+    X, y, _ = make_samples
+
+    def interrupted(self, *given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FALLRegressor, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        few(5).fit(X, y)
+
+
+def test_verbose_shows_how_many_members_are_fitted(make_samples, capsys):
+    X, y, _ = make_samples
+    few(3, verbose=1).fit(X, y)
+    assert "3 of 3 members" in capsys.readouterr().err

@@ -5,13 +5,15 @@ choose kinds of members by a search, find by cross-validation the shares in whic
 together, and fit the members on all samples.
 """
 
+import time
+import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.utils import check_random_state
@@ -24,17 +26,20 @@ from ..checks.parameters import check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
+from ..runtime.progress import Bar
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
+from ..search.splits import Split
 from .members import (
     Kind,
     OutOfFold,
-    Split,
+    best_kind,
     best_shares,
     counts_of,
     draw_features,
     feature_chances,
     fold_numbers,
+    in_turns,
     kinds_of,
     merge_neighbors,
     splits_of,
@@ -51,7 +56,25 @@ FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
 
 # Members of each kind that are fitted on a fold.
-N_TRIED = 2
+N_TRIED = 1
+
+# The shares of a time budget after which the search ends, and the comparison of kinds.
+SEARCHED_BY, JUDGED_BY = 0.45, 0.65
+
+
+class Clock:
+    """The time of a fit, from now on, and its budget in seconds; infinite for no end."""
+
+    def __init__(self, budget: float | None):
+        self.budget, self.started = np.inf if budget is None else budget, time.monotonic()
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    def is_past(self, share: float) -> bool:
+        """Whether more than this share of the budget is used."""
+        return self.elapsed() > share * self.budget
 
 
 class Ensemble(BaseEstimator):
@@ -62,8 +85,11 @@ class Ensemble(BaseEstimator):
         "max_features": [Interval(Real, 0, 1, closed="right")],
         "search": [StrOptions(set(GRIDS)), dict, None],
         "cv": [None, "cv_object"],
+        "max_samples": [None, Interval(Integral, 2, None, closed="left")],
+        "time_budget": [None, Interval(Real, 0, None, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
     _member_class: type[FALL]
     _search_class: type
@@ -79,16 +105,22 @@ class Ensemble(BaseEstimator):
         search: str | dict[str, list] | None = "default",
         estimator: FALL | None = None,
         cv: Any = None,
+        max_samples: int | None = 2000,
+        time_budget: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.search = search
         self.estimator = estimator
         self.cv = cv
+        self.max_samples = max_samples
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
@@ -158,14 +190,32 @@ class Ensemble(BaseEstimator):
         seed = fixed_seed(self.random_state)
         template = self._member_class() if self.estimator is None else self.estimator
         template._validate_params()  # scikit-learn leaves it out in a fit within a fit
+        clock = Clock(self.time_budget)
         if self.search is None:
             kinds, shares = [Kind({}, self.max_features)], np.ones(1)
             self.best_params_ = {}
         else:
-            splits = splits_of(self.cv, inputs, targets, groups, seed, classes=is_classifier(self))
-            kinds = self._search_kinds(template, splits, inputs, targets, weights, seed)
-            shares = self._cross_validate(template, kinds, splits, inputs, targets, weights, seed)
-        counts = counts_of(shares, self.n_estimators)
+            splits = splits_of(
+                self.cv,
+                inputs,
+                targets,
+                groups,
+                self.max_samples,
+                seed,
+                classes=is_classifier(self),
+            )
+            search = self._search(template, splits, inputs, targets, weights, seed)
+            kinds = kinds_of(search, list(self.best_params_), self.max_features)
+            if clock.is_past(JUDGED_BY):  # no time to try members: the best kind alone
+                kinds, shares = [best_kind(search, list(self.best_params_))], np.ones(1)
+            else:
+                given = splits, inputs, targets, weights, seed
+                shares = self._cross_validate(template, kinds, *given, clock)
+        order = in_turns(counts_of(shares, self.n_estimators))
+        chosen = [kinds[i] for i in order]
+        made = self._make_members(template, chosen, inputs, targets, weights, seed)
+        self.estimators_ = self._fit_all(made, X, y, weights, clock, show=bool(self.verbose))
+        counts = np.bincount(order[: len(self.estimators_)], minlength=len(kinds))
         self.kinds_ = [
             {
                 "params": kinds[i].params,
@@ -174,12 +224,9 @@ class Ensemble(BaseEstimator):
             }
             for i in np.argsort(-counts, kind="stable")
         ]
-        members = [kind for kind, n in zip(kinds, counts, strict=True) for _ in range(n)]
-        made = self._make_members(template, members, inputs, targets, weights, seed)
-        self.estimators_ = self._fit_all(made, X, y, weights)
         return self
 
-    def _search_kinds(
+    def _search(
         self,
         template: FALL,
         splits: list[Split],
@@ -187,8 +234,8 @@ class Ensemble(BaseEstimator):
         y: NDArray,
         weights: Array | None,
         seed: int,
-    ) -> list[Kind]:
-        """The best configurations of the grid, everything else as the template has it."""
+    ) -> Any:
+        """A search of the grid, everything else as the template has it; sets `best_params_`."""
         assert self.search is not None
         grid = check_grid(self.search, template, "search")
         fixed = {
@@ -197,10 +244,15 @@ class Ensemble(BaseEstimator):
             if name not in NOT_SEARCHED
         }
         search = self._search_class(
-            fixed | grid, cv=splits, n_jobs=self.n_jobs, random_state=seed
+            fixed | grid,
+            cv=splits,
+            time_budget=None if self.time_budget is None else SEARCHED_BY * self.time_budget,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            verbose=self.verbose,
         ).fit(X, y, weights)
         self.best_params_ = {name: search.best_params_[name] for name in grid}
-        return kinds_of(search, list(grid), self.max_features)
+        return search
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble
@@ -245,6 +297,7 @@ class Ensemble(BaseEstimator):
         y: NDArray,
         weights: Array | None,
         seed: int,
+        clock: "Clock",
     ) -> Array:
         """The shares in which the kinds do best together, on samples that they did not see.
 
@@ -261,6 +314,8 @@ class Ensemble(BaseEstimator):
             of_members = np.array([member.predict_numeric(X[test]) for member in fitted])
             of_kinds = of_members.reshape(len(kinds), n_tried, *of_members.shape[1:]).mean(axis=1)
             found.add(test, of_kinds)
+            if clock.is_past(JUDGED_BY):
+                break
         tested = found.tested
         v = None if weights is None else weights[tested]
         shares = best_shares(found.predictions(), numeric[tested], v)
@@ -297,13 +352,48 @@ class Ensemble(BaseEstimator):
             made.append(member)
         return made
 
-    def _fit_all(self, members: list[FALL], X: Any, y: Any, weights: Array | None) -> list[FALL]:
+    def _fit_all(
+        self,
+        members: list[FALL],
+        X: Any,
+        y: Any,
+        weights: Array | None,
+        clock: "Clock | None" = None,
+        *,
+        show: bool = False,
+    ) -> list[FALL]:
+        """Fit the members, or as many as the time allows; an interrupt keeps those fitted so far.
+
+        Without a clock all of them are needed.
+        """
+        timed = clock is not None and np.isfinite(clock.budget)
+        size = effective_n_jobs(self.n_jobs) if timed else len(members)
+        began = 0.0 if clock is None else clock.elapsed()
+        fitted: list[FALL] = []
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-        done = parallel(delayed(self._fit_member)(member, X, y, weights) for member in members)
-        fitted = [next(done)]
-        for member in done:  # one by one, so that not all copies of the samples exist at once
-            member.share_memory(fitted)
-            fitted.append(member)
+        with Bar(len(members), "members", title="Fitting", show=show) as bar:
+            try:
+                for first in range(0, len(members), size):
+                    if first and clock is not None:
+                        per_batch = (clock.elapsed() - began) * size / first
+                        if clock.elapsed() + per_batch > clock.budget:
+                            break
+                    batch = members[first : first + size]
+                    calls = (delayed(self._fit_member)(member, X, y, weights) for member in batch)
+                    # One by one, so that not all copies of the samples exist at once.
+                    for member in parallel(calls):
+                        member.share_memory(fitted)
+                        fitted.append(member)
+                        bar.advance()
+            except KeyboardInterrupt:
+                if not fitted or clock is None:
+                    raise
+                warnings.warn(
+                    f"The fit was interrupted; the ensemble has {len(fitted)} of "
+                    f"{len(members)} members.",
+                    UserWarning,
+                    stacklevel=5,  # past scikit-learn's check of the parameters
+                )
         return fitted
 
     def _predict_members(self, X: Any) -> Array:

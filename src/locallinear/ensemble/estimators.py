@@ -45,10 +45,20 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     cv : int, splitter or iterable, default=None
         Folds of the search and of the choice of shares, as in scikit-learn; None for three
         shuffled folds. Samples that belong together (of one person, say) should be in one fold.
+    max_samples : int or None, default=2000
+        Samples that choose kinds and shares, at most: of more samples so many are drawn at random.
+        The members are fitted on all samples. None for all; splits that are given as rows are
+        used whole.
+    time_budget : float, default=None
+        Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
+        members share the time. A short budget gives fewer members.
     n_jobs : int, default=None
-        Threads, in which members are fitted and predict side by side.
+        Threads, in which members are fitted and predict side by side. Without a time budget,
+        results do not depend on it.
     random_state : int, RandomState or None, default=None
         Chance in the choice of features and anchors.
+    verbose : int, default=0
+        1 shows progress bars.
 
     Attributes
     ----------
@@ -180,10 +190,20 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     cv : int, splitter or iterable, default=None
         Folds of the search and of the choice of shares, as in scikit-learn; None for three
         shuffled folds. Samples that belong together (of one person, say) should be in one fold.
+    max_samples : int or None, default=2000
+        Samples that choose kinds and shares, at most: of more samples so many are drawn at random.
+        The members are fitted on all samples. None for all; splits that are given as rows are
+        used whole.
+    time_budget : float, default=None
+        Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
+        members share the time. A short budget gives fewer members.
     n_jobs : int, default=None
-        Threads, in which members are fitted and predict side by side.
+        Threads, in which members are fitted and predict side by side. Without a time budget,
+        results do not depend on it.
     random_state : int, RandomState or None, default=None
         Chance in the choice of features and anchors.
+    verbose : int, default=0
+        1 shows progress bars.
 
     Attributes
     ----------

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from ..geometry.metric import learn_metric
+from ..search.splits import Split, make_splits
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Split = tuple[Rows, Rows]  # the samples to fit on, and those to test
 
 # Folds where nobody asks for others.
 N_FOLDS = 3
@@ -36,9 +36,16 @@ class Kind:
 
 
 def splits_of(
-    cv: Any, X: Array, y: NDArray, groups: Any, seed: int, *, classes: bool
+    cv: Any,
+    X: Array,
+    y: NDArray,
+    groups: Any,
+    max_samples: int | None,
+    seed: int,
+    *,
+    classes: bool,
 ) -> list[Split]:
-    """Folds: as asked for, by default shuffled, for files are often in some order."""
+    """Folds: those of `cv`, or by default shuffled ones, since files are often in some order."""
     if cv is None:
         if len(X) < N_FOLDS:
             raise ValueError(
@@ -47,9 +54,7 @@ def splits_of(
             )
         kind = StratifiedKFold if classes else KFold
         cv = kind(N_FOLDS, shuffle=True, random_state=seed)
-    rows = np.arange(len(X))
-    splits = check_cv(cv, y, classifier=classes).split(X, y, groups)
-    return [(rows[train], rows[test]) for train, test in splits]
+    return make_splits(cv, X, y, groups, max_samples=max_samples, seed=seed, classifier=classes)
 
 
 def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kind]:
@@ -75,6 +80,11 @@ def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kin
             parts = dict.fromkeys([max_features, 1.0])
             kinds += [Kind(_plain(params), part) for part in parts]
     return kinds
+
+
+def best_kind(search: Any, names: Iterable[str]) -> Kind:
+    """The best configuration of a search, with all features."""
+    return Kind(_plain({name: search.best_params_[name] for name in names}), 1.0)
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:
@@ -160,6 +170,16 @@ def best_shares(predictions: Array, Y: Array, weights: Array | None) -> Array:
     factor = np.linalg.cholesky(gram / np.trace(gram))
     shares = nnls(factor.T, np.linalg.solve(factor, np.ones(len(gram))))[0]
     return shares / shares.sum()
+
+
+def in_turns(counts: Rows) -> Rows:
+    """The numbers of the kinds, each as often as its count, in an order that mixes them evenly.
+
+    The most frequent kind comes first, and each beginning of the order is about as mixed as all.
+    """
+    kinds = np.repeat(np.arange(len(counts)), counts)
+    turn = np.concatenate([(np.arange(count) + 0.5) / count for count in counts if count])
+    return kinds[np.argsort(turn, kind="stable")]
 
 
 def counts_of(shares: Array, total: int) -> Rows:
