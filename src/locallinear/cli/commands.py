@@ -216,7 +216,8 @@ def explain(
     by_suffix = FORMS.get(suffix)
     if form and out and by_suffix not in {None, form}:
         raise BadInput(
-            f"--format is {form}, but {out} ends in {suffix}; leave out --format or rename the file."
+            f"--format is {form}, but {out} ends in {suffix}; leave out --format or rename the "
+            "file."
         )
     form = form or by_suffix
     if form == "html":

@@ -136,7 +136,8 @@ def print_comparison(
     print_lines(score_lines(judged, y, problem.encoding.targets, classify, times=full))
     click.echo(
         f"({len(splits)}-fold cross-validation; in each fold, every model was tuned on "
-        "the training rows only.\n± is half the width of a 95 % interval, from resampling the rows.)"
+        "the training rows only.\n"
+        "± is half the width of a 95 % interval, from resampling the rows.)"
     )
     print_lines(notes)
 
