@@ -95,6 +95,10 @@ def load(path: str | Path) -> Any:
     array([1.])
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a model file")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no model file {path}")
     with open(path, "rb") as file:
         try:
             page, arrays = _read(file, path)

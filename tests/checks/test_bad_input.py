@@ -11,8 +11,11 @@ from locallinear import (
     FALLClassifier,
     FALLClassifierCV,
     FALLEnsembleClassifier,
+    FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
+    LocalizedLassoRegressor,
+    NetworkLassoRegressor,
 )
 
 ESTIMATORS = [FALLRegressor, FALLClassifier]
@@ -142,12 +145,17 @@ def test_nan_and_infinity_are_named(estimator, value):
     X, y = data()
     broken = X.copy()
     broken[3, 1] = value
-    word = "NaN" if np.isnan(value) else "infinity"
-    assert f"Input X contains {word}" in message(estimator, broken, y)
+    if np.isnan(value):
+        words = r"no gaps, but column {} has one \(NaN\) in sample 3; fill it.*SimpleImputer"
+    else:
+        words = f"finite numbers, but column {{}} has {value} in sample 3; replace it"
     model = estimator().fit(X, y)
-    for method in (model.predict, model.explain):
-        with pytest.raises(ValueError, match=f"Input X contains {word}"):
-            method(broken)
+    for call in (lambda Q: estimator().fit(Q, y), model.predict, model.explain):
+        with pytest.raises(ValueError, match=words.format(1)):
+            call(broken)
+    frame = pd.DataFrame(broken, columns=["a", "b", "c"])
+    with pytest.raises(ValueError, match=words.format("'b'")):
+        estimator().fit(frame, y)
     weights = np.ones(40)
     weights[2] = value
     assert "Input sample_weight contains" in message(estimator, X, y, sample_weight=weights)
@@ -155,8 +163,49 @@ def test_nan_and_infinity_are_named(estimator, value):
 
 def test_nan_targets_are_named():
     X, y = data()
-    assert "Input y contains NaN" in message(FALLRegressor, X, np.where(y, np.nan, 1.0))
     assert "Input y contains NaN" in message(FALLClassifier, X, np.where(y, np.nan, 1.0))
+
+
+@pytest.mark.parametrize("nothing", [None, pd.NA, np.nan, np.inf])
+@pytest.mark.parametrize("dtype", [object, float])
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_a_sample_without_a_number_as_target_is_named(nothing, dtype, n_targets):
+    X, _ = data()
+    known = X[:, :n_targets].astype(dtype) if n_targets > 1 else X[:, 0].astype(dtype)
+    y = known.copy()
+    if dtype is float and (nothing is None or nothing is pd.NA):
+        nothing = np.nan
+    y[2] = nothing
+    if nothing is np.inf:
+        words = "y must hold finite numbers, but sample 2 has inf; leave such samples out"
+    else:
+        words = r"a number for every sample, but sample 2 has none \(NaN\); leave such samples out"
+    regressors = [
+        FALLRegressor(),
+        FALLRegressorCV({"n_neighbors": [2]}),
+        FALLEnsembleRegressor(2, search=None),
+        NetworkLassoRegressor(),
+        LocalizedLassoRegressor(),
+    ]
+    for model in regressors:
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, y)
+    for model in (FALLRegressor(), FALLEnsembleRegressor(2, search=None)):
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(X, y)
+        model.fit(X, known.astype(float))
+        before = model.predict(X)
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(X, y)
+        assert_array_equal(model.predict(X), before)
+
+
+def test_missing_cells_of_a_frame_of_objects_are_named():
+    X, y = data()
+    for nothing in (None, pd.NA):
+        frame = pd.DataFrame(X, columns=["a", "b", "c"]).astype(object)
+        frame.loc[5, "c"] = nothing
+        assert "column 'c' has one (NaN) in sample 5" in message(FALLRegressor, frame, y)
 
 
 @pytest.mark.parametrize("estimator", [FALLClassifier, FALLClassifierCV])
@@ -360,7 +409,7 @@ def test_a_model_that_is_not_fitted_says_so(estimator, tmp_path):
 def test_a_column_of_text_is_named_with_what_to_do(estimator):
     X, y = data()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b="north")
-    words = "column 'b' holds text, such as 'north'; turn it into numbers.*OneHotEncoder.*TableM"
+    words = "column 'b' holds text, such as 'north'; turn it .*OneHotEncoder.*`locallinear fit`"
     with pytest.raises(ValueError, match=words):
         estimator().fit(frame, y)
     model = estimator().fit(frame.assign(b=1.0), y)

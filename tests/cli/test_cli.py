@@ -151,8 +151,21 @@ def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
     assert re.search(r"FALL's error is [\d.]+ to [\d.]+ %|cannot be told apart", output)
     assert "n_anchor_neighbors" in output
     assert re.search(r"price = −?[\d.]+ [+−] [\d.]+ · size \(m²\)", output)
-    assert f"The model is in {out}" in output
+    assert f"The model is in {out}. To explain" in output
     assert load(out).encoding.targets == ("price",)
+
+
+def test_more_folds_than_rows_allow_and_a_replaced_model_are_noted(tmp_path):
+    data, out = written(tmp_path, houses(12)), tmp_path / "one.model"
+    out.write_text("older")
+    output = call(
+        "fit", data, "--target", "price", "--folds", 300, "--time-budget", 1, "--jobs", 1,
+        "--out", out,
+    ).stdout  # fmt: skip
+    note = "Note: --folds is 300, but 12 rows make at most 6 folds of two rows or more; 6 are used."
+    assert note in output
+    assert "(6-fold cross-validation" in output
+    assert f"The model is in {out}, which was replaced." in output
 
 
 def test_numbers_are_classes_on_request(folder, tmp_path):
@@ -257,7 +270,35 @@ def test_a_constant_target_is_refused(tmp_path):
 
 
 def test_too_few_rows_are_refused(tmp_path):
-    assert "has 5 rows with a target; at least 10 are needed" in fit(written(tmp_path, houses(5)))
+    sentence = fit(written(tmp_path, houses(5)))
+    assert "has 5 rows with a target; at least 10 are needed. Add rows, or fill in" in sentence
+
+
+def test_a_folder_in_place_of_a_file_is_refused(folder):
+    words = ". is a folder; name a CSV or Parquet file."
+    assert fit(".") == words
+    assert refused("compare", ".", "--target", "price") == words
+    assert refused("predict", folder / "price.model", ".") == words
+    assert refused("explain", folder / "price.model", ".") == words
+    for command in ("predict", "explain"):
+        sentence = refused(command, ".", folder / "new.csv")
+        assert sentence == ". is a folder; name a model file that locallinear fit made."
+
+
+def test_a_target_that_is_ignored_is_refused(folder):
+    sentence = fit(folder / "houses.csv", "--ignore", "price")
+    assert sentence == "Column 'price' is the target, and --ignore names it too; name it only once."
+
+
+@pytest.mark.parametrize(("form", "name"), [("csv", "why.html"), ("html", "why.csv")])
+def test_a_format_that_contradicts_the_name_of_the_file_is_refused(folder, tmp_path, form, name):
+    out = tmp_path / name
+    arguments = folder / "price.model", folder / "new.csv", "--format", form, "--out", out
+    assert refused("explain", *arguments) == (
+        f"--format is {form}, but {out} ends in {out.suffix}; leave out --format or rename the "
+        "file."
+    )
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from houses import fitted, houses
 from locallinear import FALLRegressor, TableModel
-from locallinear.cli.summary import regime_lines
+from locallinear.cli.summary import MEANING, parameter_lines, regime_lines
 from locallinear.tables.encoding import fit_encoding
 
 
@@ -36,3 +36,27 @@ def test_constants_are_explained_where_terms_are_left_out():
     assert "+ 3 smaller terms" in text
     assert text.endswith("Constants hold what the smaller terms add in an average row.")
     assert "smaller" not in " ".join(regime_lines(fitted(scaling="standard")))
+
+
+def test_one_regime_is_said_to_hold_all_rows():
+    lines = regime_lines(fitted(scaling="standard", n_anchors=1))
+    assert lines[0] == "All rows form one regime, with one linear equation:"
+
+
+def test_a_regime_with_one_value_of_a_column_shows_that_value_once():
+    rng = np.random.default_rng(0)
+    group = np.repeat([1.0, 4.0], 40)
+    frame = pd.DataFrame({"a": group, "b": rng.normal(size=80)})
+    frame["y"] = np.where(group == 4, 5, -5) * frame["b"]
+    encoding, table, _ = fit_encoding(frame, ("y",))
+    fall = FALLRegressor(2, anchor_selection=[[1.0, 0.0], [4.0, 0.0]], n_anchor_neighbors=30)
+    model = TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
+    text = " ".join(regime_lines(model))
+    assert "high a (mostly 4)" in text
+    assert "low a (mostly 1)" in text
+
+
+def test_parameters_come_in_the_order_of_the_algorithm():
+    lines = parameter_lines({"weights": "uniform", "alpha": 1, "n_anchors": 10})
+    assert [line.split()[0] for line in lines] == ["n_anchors", "alpha", "weights"]
+    assert lines[0].endswith(MEANING["n_anchors"])

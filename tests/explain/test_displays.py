@@ -261,6 +261,7 @@ def test_text_is_short_and_keeps_both_ends():
     assert shorten("begin" + "x" * 50 + "end", 12).startswith("begin")
     assert shorten("begin" + "x" * 50 + "end", 12).endswith("end")
     assert number(-1234567.0) == "−1,234,567"
+    assert (number(2021), number(9999.4), number(9999.6)) == ("2021", "9999", "10,000")
     assert number(0.000123456) == "0.000123"
 
 

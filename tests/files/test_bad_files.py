@@ -49,6 +49,13 @@ def test_a_file_with_a_changed_byte_is_refused(saved, mask):
             load(saved)
 
 
+def test_a_missing_file_and_a_folder_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^There is no model file nix\.model$"):
+        load("nix.model")
+    with pytest.raises(IsADirectoryError, match=r"is a folder, not a model file$"):
+        load(tmp_path)
+
+
 def test_files_of_other_kinds_are_refused(path):
     path.write_bytes(b"")
     refuse(path, "not a model file")

@@ -30,6 +30,16 @@ def test_taking_queries_is_explaining_them_alone(make_problem, scaling):
     X, y, Q = make_problem(m=2)
     model = FALLRegressor(scaling=scaling, random_state=0).fit(X, y)
     assert_same(model.explain(Q).take(ROWS_TAKEN), model.explain(Q[ROWS_TAKEN]))
+    assert_same(model.explain(Q).take(3), model.explain(Q[[3]]))
+
+
+def test_the_text_of_an_explanation_says_what_it_holds(make_problem):
+    X, y, Q = make_problem()
+    why = FALLRegressor(n_neighbors=8, random_state=0).fit(X, y).explain(Q[:2])
+    assert repr(why) == (
+        f"LocalExplanation of 2 predictions: {X.shape[1]} features, 1 target, 8 neighbours; see "
+        "to_frame, plot, to_html"
+    )
 
 
 def test_taking_rows_of_a_table_takes_them_by_column_and_by_feature():

@@ -242,3 +242,10 @@ def test_a_bad_grid_is_refused_by_name(samples, kind, grid, words):
 def test_bad_options_are_refused(samples, options):
     with pytest.raises(ValueError, match=r"time_budget|scoring|cv|n_jobs|number of folds|n_splits"):
         FALLRegressorCV(GRID, **options).fit(*samples)
+
+
+def test_too_few_samples_for_all_configurations_are_answered_with_what_to_do():
+    X = np.arange(4.0)[:, None]
+    words = r"n_neighbors=3 is more than the 2 .*; give more samples, or smaller values of n_neigh"
+    with pytest.raises(ValueError, match=words):
+        FALLRegressorCV({"n_neighbors": [3]}).fit(X, X[:, 0])

@@ -5,6 +5,7 @@ import pandas as pd
 import polars
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
 from archives import forge, members
 from houses import fitted, houses
@@ -129,3 +130,9 @@ def test_data_without_columns_are_refused():
 def test_the_error_for_a_frame_of_one_column_names_no_option_of_the_command_line():
     with pytest.raises(TableError, match=r"It has a single column, 'a'\.$"):
         fitted().predict(pd.DataFrame({"a": [1]}))
+
+
+def test_an_empty_model_says_that_it_is_empty():
+    for method in (TableModel().predict, TableModel().predict_proba, TableModel().explain):
+        with pytest.raises(NotFittedError, match="This TableModel is empty; the command `local"):
+            method(houses())

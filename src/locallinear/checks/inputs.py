@@ -22,11 +22,11 @@ TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 
 
 def validated(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
-    """What scikit-learn's `validate_data` returns; an error about text or dates says what to do."""
+    """What scikit-learn's `validate_data` returns; errors about cells of X say what to do."""
     try:
         return validate_data(estimator, X, dtype=np.float64, **options)
     except (TypeError, ValueError) as error:
-        message = _text_or_dates(X)
+        message = _text_or_dates(X) or _gap_or_infinity(X)
         if message is None:
             raise
         raise ValueError(message) from error
@@ -37,6 +37,7 @@ def validated_targets(
 ) -> tuple[Array, NDArray]:
     """Inputs (n, d) and numeric targets, (n,) or (n, m) as given."""
     _check_no_text(y)
+    _check_targets_known(y)
     X, y = validated(estimator, X, y=y, reset=reset, multi_output=True, y_numeric=True)
     _check_magnitudes(X, "X", allow_tiny=not reset)
     targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
@@ -100,10 +101,9 @@ def _check_magnitudes(values: Array, name: str, *, allow_tiny: bool) -> None:
 
 def _text_or_dates(X: Any) -> str | None:
     """An error message about the first column of X with text or dates; None if there is none."""
-    names = getattr(X, "columns", None)
     cells = np.asarray(X, dtype=object)
     for j in range(cells.shape[1] if cells.ndim == 2 else 0):
-        column = j if names is None else repr(str(names[j]))
+        column = _column_name(X, j)
         time = next((cell for cell in cells[:, j] if isinstance(cell, TIMES)), None)
         if time is not None:
             return (
@@ -114,10 +114,78 @@ def _text_or_dates(X: Any) -> str | None:
         if text is not None:
             return (
                 f"X must hold numbers, but column {column} holds text, such as {text!r}; turn it "
-                "into numbers, for example with scikit-learn's OneHotEncoder, or make a TableModel "
-                "with locallinear fit, which accepts text"
+                "into numbers, for example with scikit-learn's OneHotEncoder, or use the command "
+                "`locallinear fit`, whose models accept text"
             )
     return None
+
+
+def _gap_or_infinity(X: Any) -> str | None:
+    """An error message about the first missing or infinite cell of X; None if there is none."""
+    cells = np.asarray(X)
+    if cells.ndim != 2 or cells.dtype.kind not in "fO":
+        return None
+    values = _numbers(cells)
+    unusable = np.argwhere(~np.isfinite(values))
+    if not len(unusable):
+        return None
+    i, j = unusable[0]
+    column = _column_name(X, j)
+    if np.isnan(values[i, j]):
+        return (
+            f"X must have no gaps, but column {column} has one (NaN) in sample {i}; fill it, for "
+            "example with scikit-learn's SimpleImputer, or use the command `locallinear fit`, "
+            "which fills gaps"
+        )
+    return (
+        f"X must hold finite numbers, but column {column} has {values[i, j]} in sample {i}; "
+        "replace it, or leave the sample out"
+    )
+
+
+def _check_targets_known(y: Any) -> None:
+    """Refuse targets of a regression that are missing or infinite.
+
+    scikit-learn would turn None into NaN after it has looked for NaN.
+    """
+    cells = np.asarray(y)
+    if cells.ndim not in (1, 2) or not cells.size or cells.dtype.kind not in "fO":
+        return
+    values = _numbers(cells.reshape(len(cells), -1))
+    unusable = np.argwhere(~np.isfinite(values))
+    if not len(unusable):
+        return
+    i, t = unusable[0]
+    if np.isnan(values[i, t]):
+        raise ValueError(
+            f"y must have a number for every sample, but sample {i} has none (NaN); leave such "
+            "samples out"
+        )
+    raise ValueError(
+        f"y must hold finite numbers, but sample {i} has {values[i, t]}; leave such samples out"
+    )
+
+
+def _numbers(cells: NDArray) -> Array:
+    """Cells as numbers: NaN where one is missing, 0 where it is neither missing nor a number."""
+    if cells.dtype.kind == "f":
+        return cells.astype(np.float64, copy=False)
+
+    def value(cell: Any) -> float:
+        if _is_missing(cell):
+            return np.nan
+        try:
+            return float(cell)
+        except (TypeError, ValueError):
+            return 0.0
+
+    return np.array([value(cell) for cell in cells.flat], dtype=np.float64).reshape(cells.shape)
+
+
+def _column_name(X: Any, j: int) -> str:
+    """A column as messages name it: by its name in a frame, else by its number."""
+    names = getattr(X, "columns", None)
+    return str(j) if names is None else repr(str(names[j]))
 
 
 def _check_no_text(y: Any) -> None:
@@ -157,5 +225,8 @@ def _check_labels(y: NDArray) -> NDArray:
     return column_or_1d(y)
 
 
-def _is_missing(label: Any) -> bool:
-    return label is None or type(label).__name__ == "NAType" or label != label
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ == "NAType":
+        return True
+    differs = cell != cell  # as NaN and NaT do; an array answers with an array
+    return isinstance(differs, bool | np.bool_) and bool(differs)

@@ -23,6 +23,9 @@ OUT = click.Path(dir_okay=False, path_type=Path)
 IN = click.Path(path_type=Path)
 MAX_ROWS = 1000
 
+# What `explain` writes, by the ending of the file.
+FORMS = {".html": "html", ".htm": "html"} | dict.fromkeys([".csv", *PARQUET], "csv")
+
 
 class Commands(click.Group):
     """A group of commands that report bad input in one sentence, without a traceback."""
@@ -103,18 +106,20 @@ def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -
     Example:
         locallinear fit houses.csv --target price --ignore id --out houses.model
     """  # noqa: D301
-    out = out or Path(data.with_suffix(".model").name)
+    out = out or Path(f"{data.stem}.model")
     check_writable(out, data)
     problem = read_problem(data, options)
     budget = options["time_budget"]
     search = fit_search(problem, options, budget and (budget if quick else budget / 2))
     model = TableModel(problem.encoding, search.best_estimator_)
+    replaced = out.exists()
     write_file(model.save, out)
     if not quick:
         print_comparison(problem, options, folds, budget and budget / 2 / folds)
     print_summary(model, search.best_params_)
     model_file, table_file = quote(str(out)), quote(str(data))
-    click.echo(f"\nThe model is in {out}. To explain its predictions:")
+    place = f"{out}, which was replaced" if replaced else str(out)
+    click.echo(f"\nThe model is in {place}. To explain its predictions:")
     click.echo(f"  locallinear explain {model_file} {table_file}")
     click.echo("To predict new rows:")
     click.echo(f"  locallinear predict {model_file} NEW.csv")
@@ -163,7 +168,7 @@ def predict(
 @click.option(
     "--out",
     type=OUT,
-    show_default="DATA-report.html; for csv, standard output",
+    show_default="name of DATA with -report.html; for csv, standard output",
     help="File for the explanation, .html, .csv or .parquet.",
 )
 @click.option(
@@ -203,12 +208,18 @@ def explain(
         locallinear explain houses.model new-houses.csv --format csv --out why.csv
     """  # noqa: D301
     suffix = ".html" if out is None else out.suffix.lower()
-    if form is None and suffix not in {".html", ".htm", ".csv", *PARQUET}:
+    if form is None and suffix not in FORMS:
         raise BadInput(
             f"--out should end in .html for a report, or in .csv or .parquet for a table, but "
             f"{out} does not; rename it, or choose with --format."
         )
-    form = form or ("html" if suffix in {".html", ".htm"} else "csv")
+    by_suffix = FORMS.get(suffix)
+    if form and out and by_suffix not in {None, form}:
+        raise BadInput(
+            f"--format is {form}, but {out} ends in {suffix}; leave out --format or rename the "
+            "file."
+        )
+    form = form or by_suffix
     if form == "html":
         out = out or Path(f"{data.stem}-report.html")
     check_writable(out, model, data)

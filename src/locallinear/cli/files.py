@@ -54,6 +54,8 @@ def read_for(model: TableModel, path: Path, delimiter: str | None, decimal: str 
 
 def load_model(path: Path) -> TableModel:
     """Load a TableModel from a file."""
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder; name a model file that locallinear fit made.")
     if not path.is_file():
         raise BadInput(f"There is no model file {path}; make one with locallinear fit.")
     if path.suffix.lower() in {".csv", ".tsv", ".txt", *PARQUET}:

@@ -59,7 +59,8 @@ def read_problem(data: Path, options: Options) -> Problem:
     )
     if len(table) < MIN_ROWS:
         raise TableError(
-            f"{data} has {len(table)} rows with a target; at least {MIN_ROWS} are needed."
+            f"{data} has {len(table)} rows with a target; at least {MIN_ROWS} are needed. "
+            "Add rows, or fill in targets that are missing."
         )
     return encode_problem(encoding, table, notes)
 
@@ -112,6 +113,11 @@ def print_comparison(
     """
     X, y, classify = problem.X, problem.y, problem.encoding.classify
     splits = list(folds_of(y, folds, classify=classify, seed=options["seed"]).split(X, y))
+    if len(splits) < folds:
+        click.echo(
+            f"Note: --folds is {folds}, but {len(y)} rows make at most {len(splits)} folds of two "
+            f"rows or more; {len(splits)} are used."
+        )
     n_train = min(len(train) for train, _ in splits)
     models = {
         "FALL": _make_search(problem, options, budget, verbose=0),
@@ -130,7 +136,8 @@ def print_comparison(
     print_lines(score_lines(judged, y, problem.encoding.targets, classify, times=full))
     click.echo(
         f"({len(splits)}-fold cross-validation; in each fold, every model was tuned on "
-        "the training rows only.\n± is half of the 95 % interval that resampling the rows gives.)"
+        "the training rows only.\n"
+        "± is half the width of a 95 % interval, from resampling the rows.)"
     )
     print_lines(notes)
 

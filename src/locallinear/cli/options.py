@@ -79,7 +79,7 @@ def learning(command: Command) -> Command:
     """Add the options of every command that learns from a table."""
     several = partial(click.option, multiple=True, metavar="NAME")
     options = [
-        several("--target", help="Column to predict; repeat for several targets."),
+        several("--target", help="Column to predict (required); repeat for several targets."),
         click.option("--classify", is_flag=True, help="Treat a target of numbers as classes."),
         several(
             "--categorical",

@@ -18,18 +18,19 @@ from ..tables.table import shortened
 
 Array = NDArray[np.float64]
 
-# What each searched parameter means, for readers who do not know the algorithm.
+# What each searched parameter means, for readers who do not know the algorithm; in the order in
+# which a summary shows the parameters.
 MEANING = {
-    "n_anchors": "linear models that the rows choose from",
-    "anchor_selection": "how the points that they are fitted around were chosen",
-    "n_anchor_neighbors": "rows that each of them was fitted on",
-    "anchor_alpha": "penalty that keeps their coefficients small",
-    "anchor_l1_ratio": "0: all coefficients small, 1: many exactly zero",
+    "n_anchors": "anchor models: linear models that the rows choose from",
+    "anchor_selection": "how the points around which anchor models are fitted were chosen",
+    "n_anchor_neighbors": "rows that each anchor model was fitted on, at most",
+    "anchor_alpha": "penalty on the coefficients of the anchor models",
+    "anchor_l1_ratio": "0: small coefficients in the anchor models, 1: many exactly zero",
     "fit_intercept": "whether the equations have a constant term",
-    "alpha": "pull of each row's own model towards the one it chose",
+    "alpha": "pull of each row's own model towards the anchor model of the row",
     "n_neighbors": "nearest rows whose models make a prediction",
-    "weights": "how these neighbours count",
-    "assignment_neighbors": "rows that decide together which model to choose",
+    "weights": "how much each of the nearest rows counts",
+    "assignment_neighbors": "rows that decide together which anchor model a row chooses",
     "scaling": "how columns are made comparable",
     "neighborhood": "how nearness is measured",
     "metric_iterations": "rounds of learning what is near",
@@ -135,7 +136,8 @@ def _in_words(names: list[str], draws: Array, order: NDArray[np.intp], classify:
 
 def parameter_lines(params: dict[str, Any]) -> list[str]:
     """The chosen parameters, and what they mean."""
-    rows = [(name, str(value), MEANING.get(name, "")) for name, value in sorted(params.items())]
+    names = [*(n for n in MEANING if n in params), *sorted(params.keys() - MEANING)]
+    rows = [(name, str(params[name]), MEANING.get(name, "")) for name in names]
     wide = max(len(name) for name, _, _ in rows), max(len(value) for _, value, _ in rows)
     return [f"  {n.ljust(wide[0])}  {v.ljust(wide[1])}  {text}" for n, v, text in rows]
 
@@ -146,10 +148,13 @@ def regime_lines(model: TableModel, n_shown: int = 4) -> list[str]:
     regimes = regimes_of(view)
     total = int(regimes.sizes.sum())
     shown = min(n_shown, len(regimes.sizes))
-    lines = [
-        f"The rows form {plural(len(regimes.sizes), 'regime')}, each with its own linear equation"
-        + (f"; the {shown} with most rows:" if shown < len(regimes.sizes) else ":")
-    ]
+    if len(regimes.sizes) == 1:
+        lines = ["All rows form one regime, with one linear equation:"]
+    else:
+        lines = [
+            f"The rows form {len(regimes.sizes):,} regimes, each with its own linear equation"
+            + (f"; the {shown} with most rows:" if shown < len(regimes.sizes) else ":")
+        ]
     equations: list[str] = []
     for r in range(shown):
         size = int(regimes.sizes[r])
@@ -223,5 +228,6 @@ def _set_apart(view: ModelView, regimes: Regimes, r: int) -> str:
             texts.append(f"{name} {often} often {shorten(found['category'], 20)}")
         else:
             low, high = number(found["low"]), number(found["high"])
-            texts.append(f"{'high' if more else 'low'} {name} (mostly {low} to {high})")
+            values = low if low == high else f"{low} to {high}"
+            texts.append(f"{'high' if more else 'low'} {name} (mostly {values})")
     return ", with " + " and ".join(texts) if texts else ", spread over all of the data"

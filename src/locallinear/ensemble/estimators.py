@@ -38,7 +38,8 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         use all features are tried as well.
     search : {"default", "paper"}, dict or None, default="default"
         The grid of `FALLRegressorCV` that is searched for the parameters of the members; the best
-        configuration of each neighbourhood makes one kind of members. None for members as given.
+        configuration of each neighbourhood makes one kind of members. None: no search; members
+        have the parameters of `estimator`.
     estimator : FALLRegressor, default=None
         The members before the search sets parameters; None for the defaults. The first member
         keeps its `random_state`.
@@ -56,14 +57,15 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         Threads, in which members are fitted and predict side by side. Without a time budget,
         results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Chance in the choice of features and anchors.
+        Chance in the choice of features and anchors, and in the growth of trees.
     verbose : int, default=0
         1 shows progress bars.
 
     Attributes
     ----------
     estimators_ : list of FALLRegressor
-        The members. They share one copy of the samples; with learned weights, a second one.
+        The members. They share one copy of the samples; members with neighborhood "learned" share
+        a second copy.
     best_params_ : dict
         The best single configuration of the search; {} without a search.
     kinds_ : list of dict
@@ -78,7 +80,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     labels_ : array (n,)
         The anchor of each sample in the first member.
     feature_weights_ : array (d,), where not all features count alike
-        How much each feature decides who is near: the mean over the members.
+        How much each feature decides which samples are near: the mean over the members.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 
@@ -183,7 +185,8 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         use all features are tried as well.
     search : {"default", "paper"}, dict or None, default="default"
         The grid of `FALLClassifierCV` that is searched for the parameters of the members; the best
-        configuration of each neighbourhood makes one kind of members. None for members as given.
+        configuration of each neighbourhood makes one kind of members. None: no search; members
+        have the parameters of `estimator`.
     estimator : FALLClassifier, default=None
         The members before the search sets parameters; None for the defaults. The first member
         keeps its `random_state`.
@@ -201,7 +204,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         Threads, in which members are fitted and predict side by side. Without a time budget,
         results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Chance in the choice of features and anchors.
+        Chance in the choice of features and anchors, and in the growth of trees.
     verbose : int, default=0
         1 shows progress bars.
 
@@ -210,7 +213,8 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     classes_ : array (m,)
         The classes, in the order of `predict_proba`.
     estimators_ : list of FALLClassifier
-        The members. They share one copy of the samples; with learned weights, a second one.
+        The members. They share one copy of the samples; members with neighborhood "learned" share
+        a second copy.
     best_params_ : dict
         The best single configuration of the search; {} without a search.
     kinds_ : list of dict
@@ -223,7 +227,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     labels_ : array (n,)
         The anchor of each sample in the first member.
     feature_weights_ : array (d,), where not all features count alike
-        How much each feature decides who is near: the mean over the members.
+        How much each feature decides which samples are near: the mean over the members.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 

@@ -1,4 +1,4 @@
-"""The alpha path of a prediction: from the neighbours' labels to the anchor models."""
+"""The alpha path of a prediction: from the neighbours' targets to the anchor models."""
 
 from copy import copy
 from dataclasses import dataclass, field
@@ -28,8 +28,9 @@ class AlphaPathDisplay:
     anchor_prediction : float
         The prediction of the neighbours' anchor models alone: the limit of a large alpha.
     label : float
-        The row's own label where it was given, else the weighted mean of its neighbours'.
+        The target of the row if `y` was given, else the weighted mean of the neighbours' targets.
     own_label : bool
+        Whether `label` is the target of the row.
     alpha, prediction : float
         Those of the fitted model.
     target_name : str
@@ -79,12 +80,13 @@ class AlphaPathDisplay:
         estimator : as for `report_data`, but no ensemble
         X : array-like (q, d)
         y : array-like, optional
-            Labels of X.
+            Targets of X.
         row : int
         target : int or str
             Which target or class, by number or name.
         alphas : array-like (L,), optional
-            By default from where the labels decide to where the anchors do.
+            Values of alpha. By default 61 values, from one so small that the targets of the
+            neighbours decide the prediction to one so large that the anchors do.
         """
         view = view_of(estimator)
         if not hasattr(view.estimator, "alpha"):
@@ -136,7 +138,7 @@ class AlphaPathDisplay:
             ax.plot(self.alpha, self.prediction, "o", color=INK, markersize=8)
             text, here = f"as fitted: {number(self.prediction, 4)}", (self.alpha, self.prediction)
             label(ax, text, here, (8, 8), va="baseline", weight="bold", fontsize=None)
-        own = "its label" if self.own_label else "its neighbours' labels"
+        own = "its target" if self.own_label else "its neighbours' targets"
         ends = ((self.anchor_prediction, "its anchors", PURPLE), (self.label, own, ORANGE))
         for value, text, color in ends:
             ax.axhline(value, color=color, linestyle="--", linewidth=1.2, zorder=1)
@@ -152,20 +154,20 @@ class AlphaPathDisplay:
         ax.margins(y=0.15)
         ax.set_xlabel("alpha (λ)")
         ax.set_ylabel(("score of " if self.is_score else "") + drawn(self.target_name, 40))
-        start = "its label" if self.own_label else "its neighbours' own models"
+        start = "its target" if self.own_label else "its neighbours' own models"
         ax.set_title(f"From {start} to the anchors as alpha grows", loc="left")
         ax.spines[["top", "right"]].set_visible(False)
         return self
 
 
 def _usual_alphas(model: Any) -> Array:
-    """From where the labels decide to where the anchors do, and over the fitted one."""
+    """From where the targets decide to where the anchors do, with the fitted one in between."""
     d = model.n_features_in_ + 1
     return np.geomspace(min(1e-4 * d, model.alpha or d), max(1e4 * d, model.alpha), 61)
 
 
 def _label(view: ModelView, X: Any, y: ArrayLike, row: int, target: int) -> float:
-    """A row's label as a number: for classes 1 or 0."""
+    """A row's target as a number: for classes 1 or 0."""
     true = view.true_targets(X, y)[row]
     if view.classes is not None:
         return float(true == view.classes[target])

@@ -19,11 +19,14 @@ def drawn(name: object, length: int = 28) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with this many digits and a true minus."""
+    """A number with this many digits and a true minus; 2021 has no comma, as it may be a year."""
     if not np.isfinite(value):
         return "–"
     size = abs(value)
-    text = f"{value:,.0f}" if 10**digits <= size < 1e7 else f"{value:.{digits}g}"
+    if 10**digits <= size < 1e7:
+        text = f"{value:.0f}" if size < 9999.5 else f"{value:,.0f}"
+    else:
+        text = f"{value:.{digits}g}"
     return text.replace("-", "−")
 
 

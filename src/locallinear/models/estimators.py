@@ -25,10 +25,12 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     the weighted average of the nearest samples' models: one exact linear model, which `explain`
     returns in the units of X.
 
+    Axis letters: n samples, d features, m targets, k anchors, q queries, K neighbours.
+
     Parameters
     ----------
     n_anchors : int, default=100
-        Number of anchor models. There are never more than distinct samples.
+        Number of anchor models. At most as many as there are distinct samples.
     anchor_selection : {"random", "kmeans"} or array-like (k, d), default="random"
         Where the anchors are: at samples drawn at random, at the centres of k-means, or at the
         given points, in the units of X. Random anchors depend on the values of the samples and
@@ -36,22 +38,23 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         a larger one.
     anchor_models : array-like (k, d + 1, m), default=None
         Anchor models that are known beforehand, in the units of X (with scaling "quantile", of
-        the scaled features), with the intercept last. Then none are fitted.
+        the scaled features), with the intercept last. If given, no anchor models are
+        fitted.
     n_anchor_neighbors : int, default=20
         Number of samples in the neighbourhood of an anchor; all samples if there are fewer.
     anchor_alpha : float, default=1.0
-        Penalty of the anchor models, in the scaling of scikit-learn's ElasticNet.
+        Penalty of the anchor models, at least 0, in the scaling of scikit-learn's ElasticNet.
     anchor_l1_ratio : float, default=0.0
-        Share of the absolute values in that penalty: 0 is ridge, 1 is lasso.
+        Share of the absolute values in that penalty, from 0 (ridge) to 1 (lasso).
     alpha : float, default=1.0
-        Pull of each local model towards its anchor.
+        Pull of each local model towards its anchor, above 0.
     n_neighbors : int, default=5
-        Number of samples whose models make a prediction.
+        Number of nearest samples whose models are averaged for a prediction.
     weights : {"distance", "uniform"} or callable, default="distance"
         Weights of these models: 1/distance, equal weights, or a function of the distances (q, K).
-        With 1/distance a sample at distance zero takes all the weight, and several share it. With
-        neighborhood "forest", the weight is the share of leaves in common. Where a function gives
-        only zeros, all weights are equal.
+        With 1/distance a sample at distance zero takes all the weight; if several are at distance
+        zero, they share it. With neighborhood "forest", the weight is the share of leaves in
+        common. Where a function gives only zeros, all weights are equal.
     fit_intercept : bool, default=True
         Whether the models have a constant term.
     scaling : {"standard", "quantile"} or None, default="standard"
@@ -59,16 +62,17 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         "quantile": the distribution of each feature made uniform, and continued linearly outside
         the data. None: the raw features, which is the paper's algorithm.
     neighborhood : {"euclidean", "learned", "forest", "boosted", "piecewise"}, default="euclidean"
-        How near is measured in that space. "euclidean": all features count alike. "learned": each
-        feature is weighted by how much the target moves with it, in the models' penalties too.
+        How nearness is measured in that space. "euclidean": all features count alike. "learned":
+        each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
         split where one linear model no longer holds ("piecewise"). Trees compare a query with all
-        samples, which suits up to some hundred thousand.
+        samples, which is practical for up to a few hundred thousand samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
-        Numbers of the features that decide who is near; None for all. The models use all.
+        Numbers of the features that decide which samples are near; None for all. The models use
+        all.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
         own error, as in the paper; more give smoother regimes.
@@ -86,11 +90,12 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         Their models, in the same units as `local_models`.
     labels_ : array (n,)
         The anchor of each sample. Samples with the same anchor form a regime.
-    feature_weights_ : array (d,), where not all features count alike
-        How much each feature decides who is near; the weights sum to one. With neighborhood
-        "learned" they are for features in standard deviations. With trees they are the share of
-        the target's variation that the splits of each feature explain (with "piecewise", of what
-        linear models leave).
+    feature_weights_ : array (d,)
+        How much each feature decides which samples are near; the weights sum to one. With
+        neighborhood "learned" they are for features in standard deviations. With trees they are
+        the share of the target's variation that the splits of each feature explain (with
+        "piecewise", of what linear models leave). Absent with neighborhood "euclidean" and all
+        features.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
 
@@ -180,7 +185,10 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
 
     def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
-        """The anchor that predicts each labelled sample best, (q,): `labels_` for new ones."""
+        """The anchor that predicts each sample best, (q,).
+
+        For new samples with known targets, it is what `labels_` is for the training samples.
+        """
         check_is_fitted(self)
         return self._assign_labelled(*self._check_samples(X, y, reset=False))
 
@@ -205,10 +213,12 @@ class FALLClassifier(ClassifierMixin, FALL):
     FALL on one target per class, 1 for the samples of the class and 0 for the others. The
     probabilities are those nearest to the linear scores.
 
+    Axis letters: n samples, d features, m classes, k anchors, q queries, K neighbours.
+
     Parameters
     ----------
     n_anchors : int, default=100
-        Number of anchor models. There are never more than distinct samples.
+        Number of anchor models. At most as many as there are distinct samples.
     anchor_selection : {"random", "kmeans"} or array-like (k, d), default="random"
         Where the anchors are: at samples drawn at random, at the centres of k-means, or at the
         given points, in the units of X. Random anchors depend on the values of the samples and
@@ -216,22 +226,23 @@ class FALLClassifier(ClassifierMixin, FALL):
         a larger one.
     anchor_models : array-like (k, d + 1, m), default=None
         Anchor models that are known beforehand, in the units of X (with scaling "quantile", of
-        the scaled features), with the intercept last. Then none are fitted.
+        the scaled features), with the intercept last. If given, no anchor models are
+        fitted.
     n_anchor_neighbors : int, default=20
         Number of samples in the neighbourhood of an anchor; all samples if there are fewer.
     anchor_alpha : float, default=1.0
-        Penalty of the anchor models, in the scaling of scikit-learn's ElasticNet.
+        Penalty of the anchor models, at least 0, in the scaling of scikit-learn's ElasticNet.
     anchor_l1_ratio : float, default=0.0
-        Share of the absolute values in that penalty: 0 is ridge, 1 is lasso.
+        Share of the absolute values in that penalty, from 0 (ridge) to 1 (lasso).
     alpha : float, default=1.0
-        Pull of each local model towards its anchor.
+        Pull of each local model towards its anchor, above 0.
     n_neighbors : int, default=5
-        Number of samples whose models make a prediction.
+        Number of nearest samples whose models are averaged for a prediction.
     weights : {"distance", "uniform"} or callable, default="distance"
         Weights of these models: 1/distance, equal weights, or a function of the distances (q, K).
-        With 1/distance a sample at distance zero takes all the weight, and several share it. With
-        neighborhood "forest", the weight is the share of leaves in common. Where a function gives
-        only zeros, all weights are equal.
+        With 1/distance a sample at distance zero takes all the weight; if several are at distance
+        zero, they share it. With neighborhood "forest", the weight is the share of leaves in
+        common. Where a function gives only zeros, all weights are equal.
     fit_intercept : bool, default=True
         Whether the models have a constant term.
     scaling : {"standard", "quantile"} or None, default="standard"
@@ -239,16 +250,17 @@ class FALLClassifier(ClassifierMixin, FALL):
         "quantile": the distribution of each feature made uniform, and continued linearly outside
         the data. None: the raw features, which is the paper's algorithm.
     neighborhood : {"euclidean", "learned", "forest", "boosted", "piecewise"}, default="euclidean"
-        How near is measured in that space. "euclidean": all features count alike. "learned": each
-        feature is weighted by how much the target moves with it, in the models' penalties too.
+        How nearness is measured in that space. "euclidean": all features count alike. "learned":
+        each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
         split where one linear model no longer holds ("piecewise"). Trees compare a query with all
-        samples, which suits up to some hundred thousand.
+        samples, which is practical for up to a few hundred thousand samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
-        Numbers of the features that decide who is near; None for all. The models use all.
+        Numbers of the features that decide which samples are near; None for all. The models use
+        all.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
         own error, as in the paper; more give smoother regimes.
@@ -268,13 +280,19 @@ class FALLClassifier(ClassifierMixin, FALL):
         Their models, in the same units as `local_models`.
     labels_ : array (n,)
         The anchor of each sample. Samples with the same anchor form a regime.
-    feature_weights_ : array (d,), where not all features count alike
-        How much each feature decides who is near; the weights sum to one. With neighborhood
-        "learned" they are for features in standard deviations. With trees they are the share of
-        the target's variation that the splits of each feature explain (with "piecewise", of what
-        linear models leave).
+    feature_weights_ : array (d,)
+        How much each feature decides which samples are near; the weights sum to one. With
+        neighborhood "learned" they are for features in standard deviations. With trees they are
+        the share of the target's variation that the splits of each feature explain (with
+        "piecewise", of what linear models leave). Absent with neighborhood "euclidean" and all
+        features.
     n_samples_fit_, n_features_in_ : int
     feature_names_in_ : array (d,), if X had names
+
+    Notes
+    -----
+    See the Notes of `FALLRegressor`, on sample weights, on parameters that can be set on a fitted
+    model, and on the order of the samples.
 
     Examples
     --------
@@ -354,7 +372,10 @@ class FALLClassifier(ClassifierMixin, FALL):
         return self._explain(X, np.s_[:])
 
     def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
-        """The anchor that predicts each labelled sample best, (q,): `labels_` for new ones."""
+        """The anchor that predicts each sample best, (q,).
+
+        For new samples with known targets, it is what `labels_` is for the training samples.
+        """
         check_is_fitted(self)
         X, y = validated_classes(self, X, y, reset=False)
         return self._assign_labelled(X, self._one_hot(y))

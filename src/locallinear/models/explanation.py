@@ -1,6 +1,6 @@
 """Why a prediction is what it is: the exact linear model behind it, and what it was made from."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ ARRAYS += ["neighbors", "neighbor_weights", "neighbor_labels"]
 ROWS = ["ranks", "X", "index"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalExplanation:
     """The exact linear models behind q predictions.
 
@@ -51,12 +51,15 @@ class LocalExplanation:
     neighbor_labels : array (q, K)
         Their anchors.
     feature_weights : array (d,) or None
-        How much each feature, in standard deviations, counts in deciding which samples are near;
-        they sum to one. None where all count alike.
+        How much each feature decides which samples are near; the weights sum to one. With
+        neighborhood "learned" they are for features in standard deviations. With trees they are
+        the share of the target's variation that the splits of each feature explain (with
+        "piecewise", of what linear models leave). None where all features count alike.
     feature_names, target_names : lists of str
     ranks : array (q, d) or None
         What the coefficients multiply with scaling "quantile": the rank of each value among the
-        samples, from -1.73, the lowest, to 1.73, the highest. None where they multiply X.
+        samples, from -1.73, the lowest, to 1.73, the highest. Values outside the data have ranks
+        beyond these. None where the coefficients multiply X.
     X : array (q, d) or None
         The queries; for a TableModel a frame of its columns as they are in the table.
     index : sequence (q,) or None
@@ -78,13 +81,21 @@ class LocalExplanation:
     neighbor_weights: Array
     neighbor_labels: NDArray[np.intp]
     feature_weights: Array | None
-    feature_names: list[str] = field(repr=False)
-    target_names: list[str] = field(repr=False)
-    ranks: Array | None = field(default=None, repr=False)
-    X: Any = field(default=None, repr=False)
-    index: Any = field(default=None, repr=False)
-    model: Any = field(default=None, repr=False)
-    encoded: "LocalExplanation | None" = field(default=None, repr=False)
+    feature_names: list[str]
+    target_names: list[str]
+    ranks: Array | None = None
+    X: Any = None
+    index: Any = None
+    model: Any = None
+    encoded: "LocalExplanation | None" = None
+
+    def __repr__(self) -> str:
+        (q, d, m), K = self.contributions.shape, self.neighbors.shape[1]
+        counts = [(q, "prediction"), (d, "feature"), (m, "target"), (K, "neighbour")]
+        predictions, *others = (f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
+        return (
+            f"LocalExplanation of {predictions}: {', '.join(others)}; see to_frame, plot, to_html"
+        )
 
     @property
     def regressors(self) -> Any:
@@ -95,8 +106,18 @@ class LocalExplanation:
         return self.X if self.ranks is None else self.ranks
 
     def take(self, rows: ArrayLike) -> "LocalExplanation":
-        """The explanation of some of the queries, given by their numbers."""
-        rows = np.asarray(rows)
+        """The explanation of some of the queries.
+
+        Parameters
+        ----------
+        rows : int or array-like of int
+            Numbers of the queries, or a mask.
+
+        Returns
+        -------
+        LocalExplanation
+        """
+        rows = np.atleast_1d(rows)
         taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in ARRAYS}
         for name in ROWS:
             of_queries = getattr(self, name)

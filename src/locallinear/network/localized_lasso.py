@@ -15,12 +15,13 @@ class LocalizedLassoRegressor(NetworkLassoRegressor):
 
     Adds exclusive_alpha Σ_i Σ_t ||w_it||₁² to the objective of `NetworkLassoRegressor`, over
     samples i and targets t, intercepts left out. The squared l1 norm of each model makes
-    features compete within a model, not between models: every model keeps a few.
+    features compete within a model, not between models: every model keeps a few. The norm compares
+    coefficients of different features, so the features should be standardised.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Pull between neighbours. 0 is not allowed: no sample would have a neighbour.
+        Pull between neighbours. 0 is not allowed: nothing would tie the models together.
     exclusive_alpha : float, default=0.01
         Weight of the squared l1 norms; 0 is the network lasso.
     n_neighbors : int, default=5
@@ -31,10 +32,10 @@ class LocalizedLassoRegressor(NetworkLassoRegressor):
     max_iter : int, default=1000
         Newton steps at most; a few dozen are usual.
     tol : float, default=1e-4
-        The fit stops when objective − optimum is proved to be at most `tol` times the
-        objective, or times 1e-6 of the targets' sum of squares around their mean if that is more.
-        The objective counts without the part that identical rows with different targets make
-        unavoidable.
+        The fit stops when objective − optimum is proved to be at most `tol` times the objective.
+        The objective counts without the part that cannot be avoided: identical rows may have
+        different targets. It counts as at least 1e-6 of the targets' sum of squares around their
+        mean, so that the fit stops where the objective is nearly zero.
     warm_start : bool, default=False
         Start from the models of the previous fit, for a path of `alpha` on the same data.
 

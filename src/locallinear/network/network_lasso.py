@@ -44,7 +44,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     alpha : float, default=1.0
-        Pull between neighbours. 0 is not allowed: no sample would have a neighbour.
+        Pull between neighbours. 0 is not allowed: nothing would tie the models together.
     n_neighbors : int, default=5
         Neighbours that make the graph when `fit` gets none, and that make a prediction. More than
         there are samples count as all of them.
@@ -53,10 +53,10 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     max_iter : int, default=1000
         Newton steps at most; a few dozen are usual.
     tol : float, default=1e-4
-        The fit stops when objective − optimum is proved to be at most `tol` times the
-        objective, or times 1e-6 of the targets' sum of squares around their mean if that is more.
-        The objective counts without the part that identical rows with different targets make
-        unavoidable.
+        The fit stops when objective − optimum is proved to be at most `tol` times the objective.
+        The objective counts without the part that cannot be avoided: identical rows may have
+        different targets. It counts as at least 1e-6 of the targets' sum of squares around their
+        mean, so that the fit stops where the objective is nearly zero.
     warm_start : bool, default=False
         Start from the models of the previous fit, for a path of `alpha` on the same data.
 

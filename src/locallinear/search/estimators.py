@@ -90,7 +90,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like (n, d)
-        y : array-like (n,) or (n, m)
+        y : array-like (n,) or, for a regressor, (n, m)
         sample_weight : array-like (n,), optional
             How often each sample counts, in the fits and, if the scorer takes weights, in the
             scores.
@@ -256,7 +256,8 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
-        Randomness in the choice of anchors: the same for all configurations and splits.
+        Chance in the choice of anchors and in the growth of trees: the same for all configurations
+        and splits.
     verbose : int, default=0
         1 shows a progress bar, and the best values that lie at the edge of the grid.
 
@@ -336,7 +337,8 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
-        Randomness in the choice of anchors: the same for all configurations and splits.
+        Chance in the choice of anchors and in the growth of trees: the same for all configurations
+        and splits.
     verbose : int, default=0
         1 shows a progress bar, and the best values that lie at the edge of the grid.
 

@@ -212,6 +212,11 @@ def fit_encoding(
     table.require(targets, "the target")
     table.require(categorical, "which --categorical names")
     table.require(ignore, "which --ignore names")
+    both = [name for name in targets if name in ignore]
+    if both:
+        raise TableError(
+            f"Column {both[0]!r} is the target, and --ignore names it too; name it only once."
+        )
     classify = classify or is_class(table, targets)
     table, notes = with_targets(table, targets)
     check_targets(table, targets, classify)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from ..io import register, save
 from ..models.explanation import LocalExplanation
@@ -76,6 +77,11 @@ class TableModel:
 
     def encode(self, data: Any) -> "pandas.DataFrame":
         """The numbers that the estimator takes, (q, d)."""
+        if self.estimator is None:
+            raise NotFittedError(
+                "This TableModel is empty; the command `locallinear fit` makes fitted ones, which "
+                "locallinear.load reads."
+            )
         return self.encoding.inputs(self.read(data))
 
     def true_targets(self, data: Any) -> NDArray:
@@ -84,11 +90,13 @@ class TableModel:
 
     def predict(self, data: Any) -> NDArray:
         """Predict the targets, (q,) or (q, m), or the classes, (q,)."""
-        return self.estimator.predict(self.encode(data))
+        inputs = self.encode(data)
+        return self.estimator.predict(inputs)
 
     def predict_proba(self, data: Any) -> Array:
         """Predict the probabilities of the classes, (q, m)."""
-        return self.estimator.predict_proba(self.encode(data))
+        inputs = self.encode(data)
+        return self.estimator.predict_proba(inputs)
 
     def explain(self, data: Any) -> LocalExplanation:
         """The exact linear model behind each prediction, by column of the table.

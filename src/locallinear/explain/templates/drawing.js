@@ -18,7 +18,10 @@ const number = (value, digits = 4) => {
   const size = Math.abs(value);
   const text = size !== 0 && (size >= 1e7 || size < 1e-4)
     ? value.toExponential(digits - 1)
-    : value.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(size + 1))) });
+    : value.toLocaleString("en", {
+        maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(size + 1))),
+        useGrouping: size >= 9999.5, // 2021 may be a year
+      });
   return text === "-0" ? "0" : text.replace("-", "−");
 };
 // What a row holds: a number, a text, or nothing.
