@@ -26,6 +26,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
     returns in the units of X.
 
     Axis letters: n samples, d features, m targets, k anchors, q queries, K neighbours.
+    Numbers of anchors, neighbours and rounds are at least 1.
 
     Parameters
     ----------
@@ -214,6 +215,7 @@ class FALLClassifier(ClassifierMixin, FALL):
     probabilities are those nearest to the linear scores.
 
     Axis letters: n samples, d features, m classes, k anchors, q queries, K neighbours.
+    Numbers of anchors, neighbours and rounds are at least 1.
 
     Parameters
     ----------
