@@ -105,7 +105,7 @@ class Ensemble(BaseEstimator):
         search: str | dict[str, list] | None = "default",
         estimator: FALL | None = None,
         cv: Any = None,
-        max_samples: int | None = 2000,
+        max_samples: int | None = 4000,
         time_budget: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

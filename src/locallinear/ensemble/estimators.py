@@ -46,7 +46,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     cv : int, splitter or iterable, default=None
         Folds of the search and of the choice of shares, as in scikit-learn; None for three
         shuffled folds. Samples that belong together (of one person, say) should be in one fold.
-    max_samples : int or None, default=2000
+    max_samples : int or None, default=4000
         Samples that choose kinds and shares, at most: of more samples so many are drawn at random.
         The members are fitted on all samples. None for all; splits that are given as rows are
         used whole.
@@ -193,7 +193,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     cv : int, splitter or iterable, default=None
         Folds of the search and of the choice of shares, as in scikit-learn; None for three
         shuffled folds. Samples that belong together (of one person, say) should be in one fold.
-    max_samples : int or None, default=2000
+    max_samples : int or None, default=4000
         Samples that choose kinds and shares, at most: of more samples so many are drawn at random.
         The members are fitted on all samples. None for all; splits that are given as rows are
         used whole.
