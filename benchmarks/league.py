@@ -9,11 +9,13 @@ rate of 0.05, on the same folds; ranks are among the models that have rows of a 
 Each finished run is a row of benchmarks/league.csv, so that the command goes on where it was
 stopped. If a run was made several times, the last row counts. All models are used as they come,
 with two threads where they take a number of threads (ours run in one thread), but for two: linear
-trees are penalised, since they fail on servo without that, and EBM has 2 of its 14
-outer bags on sets of more than 3,000 rows (column `settings`). Times are of runs with nothing else
-of the league beside (column `jobs` is 1) on the machine of LightGBM's runs; `load` is the machine's
-load average just before the fit. Each model is fitted once to a small problem before its times are
-taken.
+trees are penalised, since they fail on servo otherwise, and EBM has 2 of its 14 outer bags on sets
+of more than 3,000 rows (column `settings`).
+
+Times are those of runs one at a time (column `jobs` is 1) on the machine of LightGBM's runs; a
+set's time is the median over its folds. `load` is the machine's load average before the fit: where
+it is above the number of cores, other work took part of the time. Each model is fitted once to a
+small problem before its times are taken.
 """
 
 import argparse
