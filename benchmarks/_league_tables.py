@@ -55,14 +55,15 @@ def draw(rows: pd.DataFrame, shapes: Mapping[str, tuple[int, int]], svg: Path) -
     times = to_reference(clocked, "fit_s", "median")  # other work of the machine makes outliers
     plot(errors, times, svg)
     table = summary(errors, times)
-    load = clocked["load"]
-    table.note += (
-        f" The machine's load average before the fits was {load.median():.1f} in the median and "
-        f"{load.max():.1f} at most.\n\n![error against fit time]({svg.name})\n\n"
-        f"{origin_of_ours(rows)}"
-    )
+    if len(clocked):
+        load = clocked["load"]
+        table.note += (
+            f" The machine's load average before the fits was {load.median():.1f} in the median "
+            f"and {load.max():.1f} at most."
+        )
+    table.note += f"\n\n![error against fit time]({svg.name})\n\n{origin_of_ours(rows)}"
     yield table
-    models = [row[0] for row in table.rows]
+    models = list(dict.fromkeys([*(row[0] for row in table.rows), *rows["model"]]))
     yield error_table(rows, errors, models, shapes)
     yield time_table(clocked, models, list(shapes))
 
@@ -118,19 +119,17 @@ def error_table(
         f"Mean over the folds; in brackets relative to {REFERENCE}, and the number of folds where "
         "a model has other folds than it."
     )
-    grouped = rows.groupby(["set", "model"])["rmse"]
-    means, folds = grouped.mean(), grouped.count()
+    groups = rows.groupby(["set", "model"])["rmse"]
+    means, folds, ratios = groups.mean(), groups.count(), errors.stack()
     for name, (n, d) in shapes.items():
         expected = folds.get((name, REFERENCE), 0)
         cells = [name, f"{n:,}", str(d), str(expected)]
-        for model in models:
-            if (name, model) not in means:
-                cells.append("")
-                continue
-            ratio = errors[model].get(name, float("nan"))
-            fewer = folds[name, model] != expected
-            extra = f"; {folds[name, model]} folds" if fewer else ""
-            cells.append(f"{means[name, model]:.4g} ({ratio:.3f}{extra})")
+        for key in ((name, model) for model in models):
+            details = [f"{ratios[key]:.3f}"] if key in ratios else []
+            if key in folds and folds[key] != expected:
+                details.append(f"folds: {folds[key]}")
+            brackets = f" ({', '.join(details)})" if details else ""
+            cells.append(f"{means[key]:.4g}{brackets}" if key in means else "")
         table.rows.append(cells)
     return table
 
@@ -189,7 +188,6 @@ def two_commits(rows: pd.DataFrame, model: str, old: str, new: str) -> Table:
     table = Table(f"{model}: RMSE at {new}, relative to {old}", ["set", "folds", "ratio"])
     for name, ratio in ratios[model].sort_values().items():
         table.rows.append([str(name), str(folds[name]), f"{ratio:.4f}"])
-    table.note = (
-        f"Geometric mean {geometric_mean(ratios)[model]:.4f}; worst {extreme(ratios[model])}."
-    )
+    mean = geometric_mean(ratios)[model]
+    table.note = f"Geometric mean {mean:.4f}; the worst set is the last."
     return table

@@ -205,15 +205,20 @@ def tables(path: Path = ROWS) -> Iterator[Table]:
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks league")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="NAME")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, metavar="NAME")
+    chosen: dict[str, Any] = {"nargs": "+", "metavar": "NAME"}
+    parser.add_argument("--models", **chosen, choices=MODELS, help="; ".join(MODELS))
+    parser.add_argument("--sets", **chosen, choices=SETS, default=SETS, help=", ".join(SETS))
     parser.add_argument("--folds", nargs="+", type=int, choices=range(10), default=(), metavar="N")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
-    parser.add_argument("--anew", action="store_true", help="run again what other commits have run")
+    parser.add_argument(
+        "--anew",
+        action="store_true",
+        help="also run what has rows, but none of this commit with this number of jobs",
+    )
     parser.add_argument("--rows", type=Path, default=ROWS, help="file of the finished runs")
     parser.add_argument("--commit", help="name of the code in the rows, where there is no git")
     parser.add_argument("--draw", action="store_true", help="run nothing; write tables and picture")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="file that keeps the tables")
+    parser.add_argument("--out", type=Path, help="file that keeps the tables")
     parser.add_argument(
         "--compare",
         nargs=2,
@@ -222,12 +227,12 @@ def main(arguments: Sequence[str]) -> None:
     )
     given = parser.parse_args(arguments)
     if given.compare:
-        models = [OURS] if given.models == list(MODELS) else given.models
-        for model in models:
+        for model in given.models or [OURS]:
             print(two_commits(read(given.rows), model, *given.compare).markdown())
         return
     if not given.draw:
-        wanted = tasks(given.sets, given.models, given.folds)
+        wanted = tasks(given.sets, given.models or list(MODELS), given.folds)
         code = given.commit or commit()
         make_rows(wanted, given.rows, jobs=given.jobs, code=code, anew=given.anew)
-    keep(given.out, "league", __doc__, tables(given.rows))
+    beside = RESULTS if given.rows == ROWS else given.rows.with_suffix(".md")
+    keep(given.out or beside, "league", __doc__, tables(given.rows))
