@@ -3,8 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from benchmarks._run import Table, duration
 
@@ -147,27 +152,52 @@ def time_table(rows: pd.DataFrame, models: Sequence[str], names: Sequence[str]) 
 
 def plot(errors: pd.DataFrame, times: pd.DataFrame, svg: Path) -> None:
     """One point per model: how large its errors are, and how long its fits take."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    FigureCanvasAgg(figure)  # measures the labels
     axis = figure.add_subplot()
-    x, y = geometric_mean(times), geometric_mean(errors)
-    for model in x.index:
-        ours = model.startswith("FALL")
-        axis.plot(x[model], y[model], "o", color="#D55E00" if ours else "#0072B2")
-        fewer = errors[model].count() < len(errors)
-        label = f"{model} ({errors[model].count()} sets)" if fewer else model
-        axis.annotate(label, (x[model], y[model]), (6, 4), textcoords="offset points", fontsize=9)
     axis.set_xscale("log")
-    axis.margins(x=0.2, y=0.1)
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.margins(x=0.1, y=0.1)
+    axis.grid(alpha=0.3)
     axis.set(
         xlabel=f"fit time, relative to {REFERENCE} (geometric mean over sets)",
         ylabel=f"RMSE, relative to {REFERENCE}\n(geometric mean over sets)",
+        title="Lower is more accurate, further left is faster",
     )
-    axis.grid(alpha=0.3)
+    points = {}
+    for model, x in geometric_mean(times).items():
+        n_sets = errors[model].count()
+        label = f"{model} ({n_sets} sets)" if n_sets < len(errors) else model
+        points[label] = x, geometric_mean(errors)[model]
+        axis.plot(*points[label], "o", color="#D55E00" if model.startswith("FALL") else "#0072B2")
+    put_labels(axis, points)
     with matplotlib.rc_context({"svg.hashsalt": "locallinear"}):  # the same picture, the same file
         figure.savefig(svg, metadata={"Date": None})
+
+
+def put_labels(axis: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+    """Label each point on the first side where the label is clear of points and other labels."""
+    axis.figure.canvas.draw()  # fixes the layout
+    frame = axis.get_window_extent()
+    taken = [
+        Bbox.from_bounds(x - 5, y - 5, 10, 10)
+        for x, y in axis.transData.transform(list(points.values()))
+    ]
+    sides = [(8, -3, "left"), (-8, -3, "right"), (6, 5, "left"), (6, -12, "left")]
+    sides += [(-6, 5, "right"), (-6, -12, "right"), (0, 9, "center"), (0, -16, "center")]
+    for label, point in points.items():
+        for side in sides:
+            right, up, anchor = side
+            text = axis.annotate(
+                label, point, (right, up), textcoords="offset points", ha=anchor, fontsize=9
+            )
+            box = text.get_window_extent()
+            inside = frame.x0 < box.x0 and box.x1 < frame.x1
+            clear = inside and not any(box.overlaps(other) for other in taken)
+            if clear or side is sides[-1]:
+                break
+            text.remove()
+        taken.append(box)
 
 
 def two_commits(rows: pd.DataFrame, model: str, old: str, new: str) -> Table:
