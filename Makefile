@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONHASHSEED=0 $(BIN)/python
 
-.PHONY: demo docs test lint bench accuracy clean
+.PHONY: demo docs test lint bench accuracy league clean
 
 demo: .venv/ready
 	$(BIN)/locallinear demo
@@ -27,6 +27,10 @@ bench: .venv/ready-bench
 # An hour; goes on where it was stopped.
 accuracy: .venv/ready-bench
 	$(RUN) -m benchmarks accuracy
+
+# A day; goes on where it was stopped.
+league: .venv/ready-bench
+	$(RUN) -m benchmarks league
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

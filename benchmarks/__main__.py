@@ -3,12 +3,11 @@
 import argparse
 import importlib
 import pkgutil
+import sys
 from pathlib import Path
 
 import benchmarks
-from benchmarks._run import section, write_section
-
-RESULTS = Path(__file__).parent / "RESULTS.md"
+from benchmarks._run import RESULTS, keep
 
 
 def main() -> None:
@@ -30,13 +29,14 @@ def main() -> None:
             continue
         if arguments.show and not hasattr(module, "tables"):
             parser.error(f"{name} keeps no rows to draw tables from; run it without --show")
-        tables = []
-        for table in module.tables() if arguments.show else module.run():
-            print(f"\n{table.markdown()}", flush=True)
-            tables.append(table)
-        write_section(arguments.out, name, section(name, module.__doc__, tables))
-    print(f"\nKept in {arguments.out}")
+        tables = module.tables() if arguments.show else module.run()
+        keep(arguments.out, name, module.__doc__, tables)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["league"]:  # has options of its own
+        from benchmarks import league
+
+        league.main(sys.argv[2:])
+    else:
+        main()

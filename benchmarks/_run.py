@@ -6,7 +6,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from locallinear import datasets
 from locallinear.paper.provenance import processor
 
 ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "RESULTS.md"
 Parts = tuple[NDArray, NDArray, NDArray, NDArray]
 
 
@@ -132,6 +133,16 @@ def resident(field: str) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
+def keep(path: Path, name: str, doc: str | None, tables: Iterable[Table]) -> None:
+    """Print tables as they come, and write them as the section of a module."""
+    printed = []
+    for table in tables:
+        print(f"\n{table.markdown()}", flush=True)
+        printed.append(table)
+    write_section(path, name, section(name, doc, printed))
+    print(f"\nKept in {path}")
+
+
 def section(name: str, doc: str | None, tables: list[Table]) -> str:
     """Text of a module's section in RESULTS.md."""
     about = (doc or "").strip()
@@ -164,8 +175,14 @@ def commit() -> str:
 
 
 def machine() -> str:
-    packages = ", ".join(f"{p} {version(p)}" for p in ("numpy", "scipy", "scikit-learn"))
-    return (
-        f"{os.cpu_count()} cores of {processor()}, {platform.system()}, "
-        f"Python {platform.python_version()}, {packages}"
-    )
+    return f"{computer()}, {versions('numpy', 'scipy', 'scikit-learn')}"
+
+
+def computer() -> str:
+    return f"{os.cpu_count()} cores of {processor()}, {platform.system()}"
+
+
+def versions(*packages: str) -> str:
+    """Versions of Python and of packages, each once."""
+    found = [f"{package} {version(package)}" for package in dict.fromkeys(packages)]
+    return ", ".join([f"Python {platform.python_version()}", *found])

@@ -29,9 +29,6 @@ from after it. Parameters are chosen without the test parts, but only other data
 comparison.
 """
 
-import csv
-import os
-import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -41,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import cross_val_score, train_test_split
 
+from benchmarks._rows import append_row, measure, read_rows
 from benchmarks._run import Table, commit, duration
 from locallinear import FALLEnsembleRegressor, FALLRegressorCV, datasets
 
@@ -74,11 +72,11 @@ def cubist() -> Any:
     return Cubist(n_committees=20, neighbors=5)
 
 
-def lightgbm(**params: Any) -> Any:
+def lightgbm(n_jobs: int = -1, **params: Any) -> Any:
     from lightgbm import LGBMRegressor
 
     params = {"n_estimators": 500, "learning_rate": 0.05} | params
-    return LGBMRegressor(**params, n_jobs=-1, verbose=-1, random_state=0)
+    return LGBMRegressor(**params, n_jobs=n_jobs, verbose=-1, random_state=0)
 
 
 class TunedLightGBM:
@@ -127,10 +125,10 @@ class TunedLightGBM:
         return self.model.predict(X)
 
 
-def ebm(**params: Any) -> Any:
+def ebm(n_jobs: int = -1, **params: Any) -> Any:
     from interpret.glassbox import ExplainableBoostingRegressor
 
-    return ExplainableBoostingRegressor(**params, n_jobs=-1, random_state=0)
+    return ExplainableBoostingRegressor(**params, n_jobs=n_jobs, random_state=0)
 
 
 def ebm_two_bags() -> Any:
@@ -160,7 +158,8 @@ def run() -> Iterator[Table]:
             wanted = seed < FEWER.get((set_name, model_name), n_splits)
             if wanted and (set_name, model_name, seed) not in done:
                 row = one_run(make(), X, y, seed)
-                append({"set": set_name, "model": model_name, "seed": seed} | row)
+                row = {"set": set_name, "model": model_name, "seed": seed} | row
+                append_row(ROWS, FIELDS, row)
     yield from tables()
 
 
@@ -173,18 +172,8 @@ def tables() -> Iterator[Table]:
 
 def one_run(model: Any, X: NDArray, y: NDArray, seed: int) -> dict:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.1, random_state=seed)
-    start = time.perf_counter()
-    model.fit(X_train, y_train)
-    fitted = time.perf_counter()
-    prediction = np.asarray(model.predict(X_test))
-    end = time.perf_counter()
-    error = np.mean((prediction - y_test) ** 2)
-    return {
-        "mse": f"{error:.6g}",
-        "fit_s": f"{fitted - start:.3g}",
-        "predict_s": f"{end - fitted:.3g}",
-        "commit": commit(),
-    }
+    error, seconds = measure(model, (X_train, y_train, X_test, y_test))
+    return {"mse": f"{error:.6g}"} | seconds | {"commit": commit()}
 
 
 def league(rows: dict[tuple, dict], set_name: str) -> Table:
@@ -221,33 +210,16 @@ def _above(theirs: dict[int, dict], ours: dict[int, dict]) -> str:
 
 def reproduced() -> dict[tuple, dict]:
     """FALL in the paper's space and KNN, from the reproduction's rows."""
-    if not REPRODUCED.exists():
-        return {}
     titles = {"fall": "FALL, the paper's space", "knn": "KNN"}
     names = {short: name for name, short, *_ in SETS}
     out = {}
-    with REPRODUCED.open(newline="") as file:
-        for row in csv.DictReader(file):
-            chosen = row["split"] == "random" and row["tuner"] == "exhaustive"
-            if chosen and row["model"] in titles and row["dataset"] in names:
-                key = names[row["dataset"]], titles[row["model"]], int(row["seed"])
-                out[key] = {"mse": row["mse"], "fit_s": row["fit_s"], "predict_s": row["test_s"]}
+    for row in read_rows(REPRODUCED):
+        chosen = row["split"] == "random" and row["tuner"] == "exhaustive"
+        if chosen and row["model"] in titles and row["dataset"] in names:
+            key = names[row["dataset"]], titles[row["model"]], int(row["seed"])
+            out[key] = {"mse": row["mse"], "fit_s": row["fit_s"], "predict_s": row["test_s"]}
     return out
 
 
 def read() -> dict[tuple, dict]:
-    if not ROWS.exists():
-        return {}
-    with ROWS.open(newline="") as file:
-        return {(r["set"], r["model"], int(r["seed"])): r for r in csv.DictReader(file)}
-
-
-def append(row: dict) -> None:
-    new = not ROWS.exists()
-    with ROWS.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
-        file.flush()
-        os.fsync(file.fileno())
+    return {(row["set"], row["model"], int(row["seed"])): row for row in read_rows(ROWS)}
