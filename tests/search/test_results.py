@@ -209,3 +209,8 @@ def test_every_class_is_among_the_samples_that_choose():
     with pytest.warns(UserWarning, match="least populated class"):
         model.fit(X[keep], y[keep])
     assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_no_splits_are_refused(samples):
+    with pytest.raises(ValueError, match="cv must give at least one split"):
+        FALLRegressorCV(GRID, cv=[]).fit(*samples)

@@ -33,7 +33,10 @@ def make_splits(
         rows = _draw(y, max_samples, seed, classifier)
     part = None if groups is None else np.asarray(groups)[rows]
     splitter = check_cv(cv, y[rows], classifier=classifier)
-    return [(rows[train], rows[test]) for train, test in splitter.split(X[rows], y[rows], part)]
+    splits = [(rows[train], rows[test]) for train, test in splitter.split(X[rows], y[rows], part)]
+    if not splits:
+        raise ValueError("cv must give at least one split, but gives none; pass a number of folds")
+    return splits
 
 
 def _draw(y: NDArray, n_drawn: int, seed: int, classifier: bool) -> Rows:
