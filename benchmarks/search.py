@@ -39,7 +39,7 @@ def run() -> Iterator[Table]:
 
 def search(**options: Any) -> FALLRegressorCV:
     options = {"scoring": "neg_mean_squared_error", "n_jobs": -1, "random_state": 0, **options}
-    return FALLRegressorCV("paper", **options)
+    return FALLRegressorCV("paper", max_samples=None, **options)
 
 
 def warm_up() -> None:

@@ -154,6 +154,7 @@ def search_fall(
     search = FALLRegressorCV(
         grid={**space, "scaling": [None]},
         cv=folds,
+        max_samples=None,
         scoring="neg_mean_squared_error",
         random_state=seed,
         n_jobs=n_jobs,
