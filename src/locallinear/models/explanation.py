@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 # The fields with one entry per query; those in ROWS may be None.
 ARRAYS = ["prediction", "coef", "intercept", "contributions", "anchor_part", "correction_part"]
 ARRAYS += ["neighbors", "neighbor_weights", "neighbor_labels"]
-ROWS = ["ranks", "X", "index"]
+ROWS = ["ranks", "X", "index", "samples"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,7 +63,9 @@ class LocalExplanation:
     X : array (q, d) or None
         The queries; for a TableModel a frame of its columns as they are in the table.
     index : sequence (q,) or None
-        The names of the queries, where they came in a pandas frame.
+        The names of the queries, where they came in a pandas frame; numbers of explained samples.
+    samples : array (q,) or None
+        The numbers of the samples, where samples were explained without themselves.
     model : estimator or None
         The model that was asked, for pictures and reports.
     encoded : LocalExplanation or None
@@ -86,6 +88,7 @@ class LocalExplanation:
     ranks: Array | None = None
     X: Any = None
     index: Any = None
+    samples: NDArray[np.intp] | None = None
     model: Any = None
     encoded: "LocalExplanation | None" = None
 

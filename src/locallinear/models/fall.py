@@ -19,7 +19,7 @@ from ..checks.inputs import check_queries
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
 from ..checks.stored import check_stored_shapes
 from ..geometry.nearness import Geometry, Index, fit_geometry
-from ..geometry.neighbors import Neighbors, neighbor_sets
+from ..geometry.neighbors import Neighbors, leave_out, neighbor_sets
 from ..geometry.spaces import ROUNDING, Space, same_space
 from ..io import save
 from ..kernels.local import combine
@@ -32,6 +32,7 @@ from .assignment import assign_labelled, assign_samples, stored_targets
 from .explanation import LocalExplanation
 from .neighbors import Rule, neighbor_weights
 from .samples import Samples, weights_above_zero
+from .without_itself import WithoutItself
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -45,7 +46,7 @@ FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 SHARED = ("Z", "weights")
 
 
-class FALL(BaseEstimator):
+class FALL(WithoutItself, BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
 
     Z (n, d) are the inputs in the feature space of `scaling` (with learned weights in it where
@@ -193,11 +194,15 @@ class FALL(BaseEstimator):
         check_is_fitted(self)
         rows = self._samples.rows()
         Y = stored_targets(self._samples, self._models, rows)
-        X = self.feature_space.inverse(self._samples["Z"][rows])
+        # A class is 1 or 0, which a residual plus its model is only up to rounding.
+        return self._sample_inputs(), Y.round() + 0.0 if is_classifier(self) else Y
+
+    def _sample_inputs(self) -> Array:
+        """The inputs of all samples in units, (n, d)."""
+        X = self.feature_space.inverse(self._samples["Z"][self._samples.rows()])
         # Of zeros, the way into the space and back leaves some rounding.
         X[np.abs(X) <= ROUNDING * np.abs(X).max(axis=0)] = 0.0
-        # A class is 1 or 0, which a residual plus its model is only up to rounding.
-        return X, Y.round() + 0.0 if is_classifier(self) else Y
+        return X
 
     def share_memory(self, others: "list[FALL]") -> None:
         """Hold what is equal in the memory of the first of the others with the same space.
@@ -435,15 +440,18 @@ class FALL(BaseEstimator):
 
     # --- Predicting ---------------------------------------------------------------------------
 
-    def predict_numeric(self, X: Any) -> Array:
-        """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores."""
-        X = check_queries(self, X)
-        return self.predict_located(self.feature_space.transform(X))
+    def predict_numeric(self, X: Any, without: Rows | None = None) -> Array:
+        """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores.
 
-    def predict_located(self, Z: Array) -> Array:
-        """Algorithm 2 for many queries in the feature space: (q, m)."""
+        `without` (q,) are numbers of samples: each query is predicted without that sample.
+        """
+        X = check_queries(self, X)
+        return self.predict_located(self.feature_space.transform(X), without)
+
+    def predict_located(self, Z: Array, without: Rows | None = None) -> Array:
+        """Algorithm 2 for many queries in the feature space: (q, m); `without` as above."""
         samples = self._samples
-        shares, near = self._shares(Z)
+        shares, near = self._shares(Z, without)
         out = np.empty((len(Z), self._models.shape[2]))
         with one_blas_thread():
             for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
@@ -460,13 +468,53 @@ class FALL(BaseEstimator):
                 )
         return out
 
-    def _explain(self, X: Any, shape: Any) -> LocalExplanation:
-        """Models instead of predictions; `shape` cuts predictions (q, m) to what users get."""
+    def loo_numeric(self) -> Array:
+        """Predictions (n, m) of all samples, each without itself, whatever the shape of y was."""
+        check_is_fitted(self)
+        Z = self._samples["Z"][self._samples.rows()]
+        return self.predict_located(Z, np.arange(len(Z)))
+
+    def as_users_see(self, prediction: Array) -> Array:
+        """Numeric predictions (q, m) in the shape that y had; scores of classes as they are."""
+        return prediction[:, 0] if getattr(self, "_one_target", False) else prediction
+
+    def _loo_prediction(self) -> Array:
+        return self.as_users_see(self.loo_numeric())
+
+    # --- Explaining ---------------------------------------------------------------------------
+
+    def explain(self, X: Any) -> LocalExplanation:
+        """The exact linear model of each prediction, and the samples that it comes from.
+
+        For a classifier, there is one such model per class: of its score.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         X = check_queries(self, X)
+        return self._explain_located(X, self.feature_space.transform(X), index=index)
+
+    def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
+        numbers = np.arange(len(self._samples))
+        if indices is not None:
+            numbers = checks.check_indices(indices, len(numbers))
+        Z = self._samples["Z"][self._samples.rows(numbers)]
+        X = self._sample_inputs()[numbers]
+        return self._explain_located(X, Z, index=numbers, samples=numbers)
+
+    def _explain_located(self, X: Array, Z: Array, **about: Any) -> LocalExplanation:
+        """The explanation of queries X, which are Z in the feature space.
+
+        `about` are fields of it; with `samples`, each query is explained without that sample.
+        """
         samples, space = self._samples, self.feature_space
-        Z = space.transform(X)
-        shares, near = self._shares(Z)
+        shares, near = self._shares(Z, about.get("samples"))
         parts = np.empty((2, len(Z), Z.shape[1] + 1, self._models.shape[2]))
         for chunk in row_chunks(len(Z), near.shape[1] * (parts[0, 0].size + Z.shape[1]) * 8):
             rows = near[chunk]
@@ -484,9 +532,8 @@ class FALL(BaseEstimator):
         coef, intercept = models[:, :-1], models[:, -1]
         regressors = space.regressors(X)
         contributions = coef * regressors[:, :, None]
-        prediction = contributions.sum(axis=1) + intercept
         return LocalExplanation(
-            prediction=prediction[shape],
+            prediction=self.as_users_see(contributions.sum(axis=1) + intercept),
             coef=coef,
             intercept=intercept,
             contributions=contributions,
@@ -500,18 +547,27 @@ class FALL(BaseEstimator):
             target_names=self.target_names,
             ranks=None if space.has_units else regressors,
             X=X,
-            index=index,
             model=self,
+            **about,
         )
 
-    def _shares(self, Z: Array) -> tuple[Array, Rows]:
-        """The nearest samples of each query, (q, K), and their weights, which sum to one."""
+    def _shares(self, Z: Array, without: Rows | None = None) -> tuple[Array, Rows]:
+        """The nearest samples of each query, (q, K), and their weights, which sum to one.
+
+        `without` (q,) are numbers of samples that are no neighbours of the query.
+        """
         check_after_fit(self)
-        checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
+        samples, K = self._samples, self.n_neighbors
         self._neighbors.n_jobs = self.n_jobs
         points = self._geometry.nearness.points(Z)
-        distances, near = self._neighbors.query(points, self.n_neighbors)
-        of_samples = self._samples.get("weights")
+        if without is None:
+            checks.check_enough_samples(K, samples.n_searchable)
+            distances, near = self._neighbors.query(points, K)
+        else:
+            checks.check_enough_others(K, samples.n_searchable)
+            found = self._neighbors.query(points, K + 1)
+            distances, near = leave_out(*found, samples.rows(without))
+        of_samples = samples.get("weights")
         sample_weights = None if of_samples is None else of_samples[near]
         weights = neighbor_weights(distances, self.weights, sample_weights)
         return combine.normalised(weights), near
