@@ -129,7 +129,7 @@ def test_predictions_without_itself_follow_what_was_added_removed_and_set(make_p
     assert found.shape == (108,)
     for i in (0, 4, 107):
         x = np.delete(np.vstack([X, Q]), [4, 90], axis=0)[[i]]
-        assert_allclose(found[i], model.predict_numeric(x, np.array([i]))[0, 0], rtol=1e-10)
+        assert_allclose(found[i], model.predict_checked(x, np.array([i]))[0, 0], rtol=1e-10)
         assert i not in model.explain_samples([i]).neighbors
     # The first of two equal rows is removed with it, so what is left is a forgotten sample.
     assert_allclose(found[0], model.forget([0]).predict(X[[0]])[0], rtol=1e-10)

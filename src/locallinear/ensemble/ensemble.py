@@ -55,7 +55,8 @@ FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 
 
 # What of an explanation is the mean of the members'.
-MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
+MEANS = ["coef", "intercept", "contributions", "anchor_part", "correction_part"]
+MEANS += ["baseline", "neighborhood_part", "difference_parts", "slopes"]
 
 # Members of each kind that are fitted on a fold.
 N_TRIED = 1
@@ -398,9 +399,8 @@ class Ensemble(WithoutItself, BaseEstimator):
                 )
         return fitted
 
-    def _predict_members(self, X: Any, without: NDArray[np.intp] | None = None) -> Array:
+    def _predict_members(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
-        X = check_queries(self, X)
         spaces = {id(member.feature_space): member.feature_space for member in self.estimators_}
         located = {key: space.transform(X) for key, space in spaces.items()}
         parallel = Parallel(self.n_jobs, prefer="threads")
@@ -410,8 +410,8 @@ class Ensemble(WithoutItself, BaseEstimator):
         )
         return np.array(parallel(calls))
 
-    def predict_numeric(self, X: Any, without: NDArray[np.intp] | None = None) -> Array:
-        """The members' mean (q, m), whatever the shape of y was; for classes their mean scores.
+    def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
+        """The members' mean (q, m), or mean scores, for an array of queries known to be valid.
 
         `without` (q,) are numbers of samples: each query is predicted without that sample.
         """

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 
-from ..checks.inputs import check_classes, validated_classes, validated_targets
+from ..checks.inputs import check_classes, check_queries, validated_classes, validated_targets
 from ..io import register
 from ..kernels.local.combine import nearest_probabilities
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -129,7 +129,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         -------
         mean, or (mean, std)
         """
-        of_members = self._predict_members(X)
+        of_members = self._predict_members(check_queries(self, X))
         cut = np.s_[:, 0] if self.regime_model.one_target else np.s_[:]
         mean = of_members.mean(axis=0)[cut]
         return (mean, of_members.std(axis=0)[cut]) if return_std else mean
@@ -259,7 +259,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m): those nearest to the mean scores."""
-        return nearest_probabilities(self.predict_numeric(X))
+        return nearest_probabilities(self.predict_checked(check_queries(self, X)))
 
     def _check_samples(
         self, X: Any, y: Any, classes: ArrayLike | None = None

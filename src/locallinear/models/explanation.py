@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 
 # The fields with one entry per query; those in ROWS may be None.
 ARRAYS = ["prediction", "coef", "intercept", "contributions", "anchor_part", "correction_part"]
+ARRAYS += ["neighborhood_part", "difference_parts", "slopes"]
 ARRAYS += ["neighbors", "neighbor_weights", "neighbor_labels"]
 ROWS = ["ranks", "X", "index", "samples"]
 
@@ -44,6 +45,19 @@ class LocalExplanation:
     anchor_part, correction_part : arrays (q, d + 1, m)
         The mixture of anchor models and the correction added to it, intercept last; their sum is
         the model. (R_pred and C_pred of the paper.)
+    baseline : array (m,)
+        The mean of the training targets, by their weights; for a classifier the classes' shares.
+    neighborhood_part : array (q, m)
+        What the level of its neighbours adds to the baseline: the weighted mean of what their
+        models predict for the neighbours themselves, minus the baseline.
+    difference_parts : array (q, d, m)
+        What each original feature adds because the query differs from its neighbours in it. The
+        prediction is ``baseline + neighborhood_part + difference_parts.sum(axis=1)``.
+    slopes : array (q, d, m)
+        How fast the prediction's linear model changes with each feature, in the units of X for
+        every scaling: `coef`, and with scaling "quantile" `coef` times the slope of the map from
+        values to ranks at the query. That map is linear between two neighbouring training values;
+        at a training value, where it has a kink, the slope is that between the values next to it.
     neighbors : array (q, K)
         The samples whose models were averaged, nearest first.
     neighbor_weights : array (q, K)
@@ -79,6 +93,10 @@ class LocalExplanation:
     contributions: Array
     anchor_part: Array
     correction_part: Array
+    baseline: Array
+    neighborhood_part: Array
+    difference_parts: Array
+    slopes: Array
     neighbors: NDArray[np.intp]
     neighbor_weights: Array
     neighbor_labels: NDArray[np.intp]

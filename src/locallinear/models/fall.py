@@ -28,7 +28,8 @@ from ..kernels.local.models import sample_models
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .anchors import neighborhoods, place_anchors, rows_of_points
-from .assignment import assign_labelled, assign_samples, stored_targets
+from .assignment import assign_labelled, assign_samples, mean_target, stored_targets
+from .explaining import explained
 from .explanation import LocalExplanation
 from .neighbors import Rule, neighbor_weights
 from .samples import Samples, weights_above_zero
@@ -63,6 +64,7 @@ class FALL(WithoutItself, BaseEstimator):
     _constant: float  # the constant feature of every input: 1, or 0 without an intercept
     _target_names: list[str]
     _one_target: bool
+    _mean_target: Array | None  # of the samples, once it was asked for
 
     def __init__(
         self,
@@ -164,6 +166,23 @@ class FALL(WithoutItself, BaseEstimator):
         return self._geometry.space
 
     @property
+    def mean_target(self) -> Array:
+        """The weighted mean of the samples' numeric targets, (m,); of classes their shares."""
+        check_is_fitted(self)
+        if self._mean_target is None:
+            self._mean_target = mean_target(self._samples, self._models)
+        return self._mean_target.copy()
+
+    def draw_samples(self, size: int, rng: np.random.RandomState) -> Array:
+        """At most so many of the samples that have weight, drawn at random, in units: (·, d)."""
+        check_is_fitted(self)
+        rows, mask = self._samples.rows(), self._samples.searchable
+        drawn = np.arange(len(rows)) if mask is None else np.flatnonzero(mask[rows])
+        if len(drawn) > size:
+            drawn = np.sort(rng.choice(drawn, size, replace=False))
+        return self._sample_inputs()[drawn]
+
+    @property
     def feature_names(self) -> list[str]:
         """Names of the features: those of a frame, or x0, x1 and so on."""
         check_is_fitted(self)
@@ -237,6 +256,7 @@ class FALL(WithoutItself, BaseEstimator):
         self
         """
         numbers = self.check_forget(indices)
+        self._mean_target = None
         self._samples.remove(numbers)
         self._neighbors.update(self._samples.points, self._samples.searchable)
         self.n_samples_fit_ = len(self._samples)
@@ -343,7 +363,7 @@ class FALL(WithoutItself, BaseEstimator):
 
     def _hold(self, geometry: Geometry, samples: Samples) -> None:
         """Take samples as those of the model, and index them for the neighbour search."""
-        self._geometry, self._samples = geometry, samples
+        self._geometry, self._samples, self._mean_target = geometry, samples, None
         self.n_samples_fit_ = len(samples)
         self._index_samples()
 
@@ -422,6 +442,7 @@ class FALL(WithoutItself, BaseEstimator):
             new["weights"] = weights = np.ones(len(X)) if weights is None else weights
         searchable = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         first = samples.append(searchable, **new)
+        self._mean_target = None
         try:
             self._neighbors.update(samples.points, samples.searchable)
             self._assign(first, Y)
@@ -440,12 +461,15 @@ class FALL(WithoutItself, BaseEstimator):
 
     # --- Predicting ---------------------------------------------------------------------------
 
-    def predict_numeric(self, X: Any, without: Rows | None = None) -> Array:
-        """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores.
+    def predict_numeric(self, X: Any) -> Array:
+        """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores."""
+        return self.predict_checked(check_queries(self, X))
+
+    def predict_checked(self, X: Array, without: Rows | None = None) -> Array:
+        """The same for an array of queries that are known to be valid.
 
         `without` (q,) are numbers of samples: each query is predicted without that sample.
         """
-        X = check_queries(self, X)
         return self.predict_located(self.feature_space.transform(X), without)
 
     def predict_located(self, Z: Array, without: Rows | None = None) -> Array:
@@ -513,39 +537,25 @@ class FALL(WithoutItself, BaseEstimator):
 
         `about` are fields of it; with `samples`, each query is explained without that sample.
         """
-        samples, space = self._samples, self.feature_space
         shares, near = self._shares(Z, about.get("samples"))
-        parts = np.empty((2, len(Z), Z.shape[1] + 1, self._models.shape[2]))
-        for chunk in row_chunks(len(Z), near.shape[1] * (parts[0, 0].size + Z.shape[1]) * 8):
-            rows = near[chunk]
-            parts[:, chunk] = combine.averaged_models(
-                samples["Z"][rows],
-                samples["residuals"][rows],
-                samples["labels"][rows],
-                shares[chunk],
-                self._models,
-                self.alpha,
-                self._constant,
-            )
-        anchor_part, correction = (space.models_to_units(part) for part in parts)
-        models = anchor_part + correction
-        coef, intercept = models[:, :-1], models[:, -1]
-        regressors = space.regressors(X)
-        contributions = coef * regressors[:, :, None]
+        found = explained(
+            X,
+            Z,
+            shares,
+            near,
+            self._samples,
+            self.feature_space,
+            self._models,
+            self.alpha,
+            self._constant,
+            self.mean_target,
+        )
+        found["prediction"] = self.as_users_see(found["prediction"])
         return LocalExplanation(
-            prediction=self.as_users_see(contributions.sum(axis=1) + intercept),
-            coef=coef,
-            intercept=intercept,
-            contributions=contributions,
-            anchor_part=anchor_part,
-            correction_part=correction,
-            neighbors=samples.numbers(near),
-            neighbor_weights=shares,
-            neighbor_labels=samples["labels"][near].astype(np.intp),
+            **found,
             feature_weights=getattr(self, "feature_weights_", None),
             feature_names=self.feature_names,
             target_names=self.target_names,
-            ranks=None if space.has_units else regressors,
             X=X,
             model=self,
             **about,
