@@ -1,6 +1,7 @@
-"""The data of the paper's experiments.
+"""The data of the paper's experiments, and a simulated table.
 
 Two synthetic sets are drawn when they are asked for: :func:`load_step` and :func:`load_moons`.
+:func:`make_rentals` simulates a raw table, with text and gaps, whose laws are known.
 Five public sets are downloaded from the UCI repository on first use, checked, converted to one tidy
 CSV each (header row, inputs first, targets last, the source's digits and row order) and kept in a
 folder:
@@ -25,6 +26,7 @@ from ._fetch import (
     fetch_qsar_fish_toxicity,
     fetch_superconductivity,
 )
+from ._rentals import make_rentals
 from ._synthetic import load_moons, load_step
 
 __all__ = [
@@ -35,4 +37,5 @@ __all__ = [
     "fetch_superconductivity",
     "load_moons",
     "load_step",
+    "make_rentals",
 ]

@@ -10,6 +10,7 @@ by `plot`, and jinja2 and plotly by `write_report`, when they are called.
 from .alpha_path_display import AlphaPathDisplay
 from .coefficient_display import CoefficientDisplay
 from .contribution_display import ContributionDisplay
+from .effect_display import EffectDisplay
 from .page import write_report
 from .prediction_display import PredictionDisplay
 from .regime_display import RegimeDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "AlphaPathDisplay",
     "CoefficientDisplay",
     "ContributionDisplay",
+    "EffectDisplay",
     "PredictionDisplay",
     "RegimeDisplay",
     "data_of_explanation",

@@ -135,6 +135,24 @@ class ModelView:
         """The explanation of rows, by column."""
         return (self.estimator if self.table is None else self.table).explain(X)
 
+    def predict(self, inputs: Array) -> Array:
+        """Values or probabilities, (q, m), for rows of the estimator's features (q, d)."""
+        model: Any = self.estimator
+        rows = self._named_inputs(inputs)
+        predicted = model.predict_proba(rows) if self.is_classifier else model.predict(rows)
+        return predicted.reshape(len(inputs), -1)
+
+    def explain_inputs(self, inputs: Array) -> Explanation:
+        """The explanation of rows of the estimator's features (q, d), by feature."""
+        return self.estimator.explain(self._named_inputs(inputs))
+
+    def _named_inputs(self, inputs: Array) -> Any:
+        """Rows of the estimator's features as a frame, where it was fitted with names."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if names is None:
+            return inputs
+        return extra("pandas", "report", "Reports").DataFrame(inputs, columns=names)
+
     def training_rows(self) -> Any:
         """The training samples as rows that the model takes."""
         X = self.samples[0]
@@ -145,11 +163,8 @@ class ModelView:
         return pandas.DataFrame(self.sample_values(X), columns=self.names, index=numbers)
 
     def named_rows(self, X: Any) -> Any:
-        """Rows (q, d) as a frame, where the estimator was fitted with names."""
-        names = getattr(self.estimator, "feature_names_in_", None)
-        if self.table is not None or names is None:
-            return X
-        return extra("pandas", "report", "Reports").DataFrame(X, columns=names)
+        """Rows (q, d) as a frame, where the estimator was fitted with names; tables as they are."""
+        return X if self.table is not None else self._named_inputs(X)
 
     def true_targets(self, X: Any, y: ArrayLike | None) -> NDArray:
         """The true targets or classes of rows: y, or those in the table where y is left out."""
@@ -193,6 +208,17 @@ class ModelView:
         return np.einsum("gk,...km->...gm", chosen, coef[..., features, :])
 
     # --- What columns add to models --------------------------------------------------------------
+
+    def slopes(self, why: Explanation) -> Array:
+        """How fast explained predictions rise with each feature, in the units of X, (q, d, m)."""
+        encoded = by_feature(why)
+        if self.space.has_units:
+            return encoded.coef
+        # The chain rule: ranks are linear between two samples, so a small step has their slope.
+        X = np.asarray(encoded.X, dtype=np.float64)
+        step = 1e-6 * np.maximum(np.ptp(self.samples[0], axis=0), 1e-300)
+        rise = self.space.regressors(X + step) - self.space.regressors(X - step)
+        return encoded.coef * (rise / (2 * step))[:, :, None]
 
     def at_average(self, coef: Array) -> Array:
         """What each column adds at the average sample to models (q, d, m), (q, c, m)."""

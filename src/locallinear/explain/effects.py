@@ -1,0 +1,286 @@
+"""How predictions change as one column moves, whatever the linear models near each row say.
+
+Two summaries are made from one table of predictions, that of each row with each value of the
+column. The *mean* is over all rows (partial dependence); each row's own predictions are its ICE
+curve. Where the column depends on others, many of these rows cannot exist, such as a hot night in
+winter. *Accumulated* local effects (Apley and Zhu, 2020) then say more: from one value to the next
+they take only the rows that are near, and add up the changes.
+
+Axis letters: q rows, d features, m targets or classes, g values of the column.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesRegressor
+
+from ..runtime.chunks import BLOCK_BYTES
+from .json_values import rounded
+from .sections import sampled
+from .view import ModelView
+
+Array = NDArray[np.float64]
+
+KINDS = ("auto", "mean", "accumulated")
+MOST_ROWS = 300
+MOST_VALUES = 25
+# Of the curves of single rows, as many are drawn.
+MOST_CURVES = 20
+
+# With a larger dependence, accumulated effects are shown: it is that of a correlation of one half.
+DEPENDENT = 0.25
+N_TREES = 50
+LEAST_LEAF = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """How predictions change as one column moves.
+
+    Attributes
+    ----------
+    grid : array (g,)
+        Values of the column, ascending numbers or texts.
+    position : array (q,)
+        The first number of the grid that is not below the row's, or the number of its text.
+    values : array (q,)
+        What the rows hold: numbers or texts.
+    predictions : array (q, m)
+        The rows as they are: values, or probabilities of the classes.
+    curves : array (q, g, m)
+        The rows with each value of the grid: the ICE curves.
+    accumulated : array (g, m)
+        Accumulated local effects, on the level of the mean prediction.
+    slopes : array (q, m), (q, g, m) or None
+        What the linear model of each row says: its slope, or what another text would add to its
+        prediction. None for classes, whose linear models are of scores and not of probabilities.
+    dependence : float
+        The share of the column's variance that the other columns explain, from 0 to 1.
+    kind : {"mean", "accumulated"}
+        Which summary to show.
+    """
+
+    grid: NDArray
+    position: NDArray[np.intp]
+    values: NDArray
+    predictions: Array
+    curves: Array
+    accumulated: Array
+    slopes: Array | None
+    dependence: float
+    kind: str
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the column is one of text."""
+        return self.grid.dtype.kind == "U"
+
+    @property
+    def mean(self) -> Array:
+        """The mean of the curves, (g, m): partial dependence."""
+        return self.curves.mean(axis=0)
+
+    @property
+    def summary(self) -> Array:
+        """The summary to show, (g, m)."""
+        return self.accumulated if self.kind == "accumulated" else self.mean
+
+
+def effect_of(view: ModelView, inputs: Array, j: int, kind: str = "auto") -> Effect:
+    """The effect of a column on rows of the estimator's features, (q, d); `kind` is in `KINDS`."""
+    if view.choices(j) is None:
+        values = inputs[:, view.features_of(j).start]
+        grid = number_grid(values)
+        # A row at the lowest value belongs to the first step.
+        position = np.maximum(np.searchsorted(grid, values), min(1, len(grid) - 1))
+        settings = grid[:, None]
+    else:
+        grid, position, settings = text_grid(view, inputs, j)
+        values = grid[position]
+    curves = _curves(view, inputs, j, settings)
+    predictions = view.predict(inputs)
+    if view.choices(j) is None:
+        added = accumulate_numbers(curves, position)
+        at_rows = np.stack([np.interp(values, grid, line) for line in added.T], axis=1)
+    else:
+        added = accumulate_texts(curves, position)
+        at_rows = added[position]
+    dependence = dependence_of(view, inputs, j)
+    chosen = "accumulated" if dependence > DEPENDENT else "mean"
+    return Effect(
+        grid=grid,
+        position=position,
+        values=values,
+        predictions=predictions,
+        curves=curves,
+        accumulated=added + (predictions - at_rows).mean(axis=0),
+        slopes=None if view.is_classifier else _slopes(view, inputs, j, settings, position),
+        dependence=dependence,
+        kind=chosen if kind == "auto" else kind,
+    )
+
+
+# --- Values of the column ------------------------------------------------------------------------
+
+
+def number_grid(values: Array) -> Array:
+    """The different values, or the quantiles of many; each is the value of a row."""
+    different = np.unique(values)
+    if len(different) <= MOST_VALUES:
+        return different
+    shares = np.linspace(0, 1, MOST_VALUES)
+    return np.unique(np.quantile(values, shares, method="inverted_cdf"))
+
+
+def text_grid(view: ModelView, inputs: Array, j: int) -> tuple[NDArray, NDArray[np.intp], Array]:
+    """The texts that rows hold, the number of each row's, and the features (g, .) of each text.
+
+    Neighbours in this order have rows that are alike in the other columns, as accumulated effects
+    need: it is the order of their means along the direction in which these differ most.
+    """
+    features, choices = view.features_of(j), np.array(view.choices(j))
+    held, position = np.unique(view.positions(inputs)[:, j].astype(np.intp), return_inverse=True)
+    others = np.delete(inputs, features, axis=1)
+    scale = others.std(axis=0)
+    others = (others - others.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    means = np.array([others[position == k].mean(axis=0) for k in range(len(held))])
+    along = np.zeros(len(held))
+    if means.shape[1]:
+        centred = means - means.mean(axis=0)
+        along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
+    order = np.argsort(along, kind="stable")
+    settings = np.eye(len(choices))[held[order], :-1]  # all zeros for any other text
+    return choices[held[order]], np.argsort(order)[position], settings
+
+
+# --- Predictions ---------------------------------------------------------------------------------
+
+
+def _curves(view: ModelView, inputs: Array, j: int, settings: Array) -> Array:
+    """Predictions for each row with each setting (g, .) of the column's features, (q, g, m)."""
+    q, g = len(inputs), len(settings)
+    step = max(1, BLOCK_BYTES // (8 * inputs.size or 1))
+    blocks = []
+    for start in range(0, g, step):
+        some = settings[start : start + step]
+        moved = np.repeat(inputs[None], len(some), axis=0)
+        moved[:, :, view.features_of(j)] = some[:, None]
+        predicted = view.predict(moved.reshape(len(some) * q, -1))
+        blocks.append(predicted.reshape(len(some), q, -1))
+    return np.concatenate(blocks).swapaxes(0, 1)
+
+
+def _slopes(
+    view: ModelView, inputs: Array, j: int, settings: Array, position: NDArray[np.intp]
+) -> Array:
+    """The slope of each row's linear model, (q, m), or what other texts would add, (q, g, m)."""
+    why, features = view.explain_inputs(inputs), view.features_of(j)
+    if view.choices(j) is None:
+        return view.slopes(why)[:, features.start]
+    effects = view.effects(why.coef, j)
+    K = effects.shape[1] - 1
+    chosen = np.where(settings.any(axis=1), settings.argmax(axis=1), K)
+    adds = effects[:, chosen]
+    return adds - adds[np.arange(len(adds)), position][:, None]
+
+
+# --- Summaries -----------------------------------------------------------------------------------
+
+
+def accumulate_numbers(curves: Array, position: NDArray[np.intp]) -> Array:
+    """Mean changes from value to value, added up, (g, m); each row counts in its own step alone."""
+    g, m = curves.shape[1:]
+    steps = np.zeros((g, m))
+    if g > 1:
+        rows = np.arange(len(curves))
+        np.add.at(steps, position, curves[rows, position] - curves[rows, position - 1])
+        steps /= np.maximum(np.bincount(position, minlength=g), 1)[:, None]
+    return steps.cumsum(axis=0)
+
+
+def accumulate_texts(curves: Array, position: NDArray[np.intp]) -> Array:
+    """Mean changes from text to text, added up, (g, m); rows count that hold one of the two."""
+    steps = np.zeros(curves.shape[1:])
+    for k in range(1, len(steps)):
+        near = (position == k) | (position == k - 1)
+        steps[k] = (curves[near, k] - curves[near, k - 1]).mean(axis=0)
+    return steps.cumsum(axis=0)
+
+
+def dependence_of(view: ModelView, inputs: Array, j: int) -> float:
+    """The share of a column's variance that trees find from the other columns.
+
+    It is measured on rows that a tree was not grown on, so it is near 0 where the columns are
+    independent.
+    """
+    features = view.features_of(j)
+    column, others = inputs[:, features], np.delete(inputs, features, axis=1)
+    variance = column.var(axis=0).sum()
+    if not others.shape[1] or len(inputs) < 4 * LEAST_LEAF or variance == 0:
+        return 0.0
+    trees = ExtraTreesRegressor(
+        N_TREES, min_samples_leaf=LEAST_LEAF, bootstrap=True, oob_score=True, random_state=0
+    )
+    trees.fit(others, column if column.shape[1] > 1 else column[:, 0])
+    left = ((column - trees.oob_prediction_.reshape(column.shape)) ** 2).mean(axis=0).sum()
+    return float(np.clip(1 - left / variance, 0, 1))
+
+
+# --- In words, and as data -----------------------------------------------------------------------
+
+
+def sentence(effect: Effect, feature: str, target: str) -> str:
+    """What the summary is, and what the other columns mean for it."""
+    thick = "The points are" if effect.is_text else "The thick line is"
+    share = f"{effect.dependence:.0%}".replace("%", " %")
+    depends = effect.dependence > DEPENDENT
+    told = f"The other columns explain {share} of the variance of {feature}, so"
+    if effect.kind == "mean":
+        rest = "some of these rows do not occur" if depends else "such rows can occur"
+        return (
+            f"{thick} the mean prediction of {target} if all {len(effect.curves):,} rows had the "
+            f"same {feature}; each thin line is one row. {told} {rest}."
+        )
+    rest = "would include rows that do not occur" if depends else "would say nearly the same"
+    return (
+        f"{thick} the sum of the changes in predictions of {target} from one value of {feature} to "
+        "the next, each change in the rows that are near these values (accumulated local "
+        f"effects). {told} the mean over all rows {rest}."
+    )
+
+
+def target_words(view: ModelView, target: int) -> str:
+    """What is predicted, in words: a target, or the probability of a class."""
+    name = view.target_names[target]
+    return f"the probability of {name}" if view.is_classifier else name
+
+
+def effects_section(view: ModelView, inputs: Array) -> list[dict[str, Any]]:
+    """The effect of each column on rows of the estimator's features, as lists, numbers and text.
+
+    Of many rows, a sample is used. ``summary``, ``mean`` and ``accumulated`` have one list per
+    target; ``curves`` has one per target for each of some rows.
+    """
+    inputs = inputs[sampled(len(inputs), MOST_ROWS)]
+    return [_section(view, effect_of(view, inputs, j), j) for j in range(len(view.columns))]
+
+
+def _section(view: ModelView, effect: Effect, j: int) -> dict[str, Any]:
+    rows = np.unique(np.linspace(0, len(effect.curves) - 1, MOST_CURVES).astype(np.intp))
+    return {
+        "feature": view.names[j],
+        "is_text": effect.is_text,
+        "grid": effect.grid.tolist() if effect.is_text else rounded(effect.grid),
+        "kind": effect.kind,
+        "dependence": effect.dependence,
+        "summary": rounded(effect.summary.T),
+        "mean": rounded(effect.mean.T),
+        "accumulated": rounded(effect.accumulated.T),
+        "curves": rounded(effect.curves[rows].swapaxes(1, 2)),
+        "sentences": [
+            sentence(effect, view.names[j], target_words(view, t))
+            for t in range(len(view.target_names))
+        ],
+    }
