@@ -51,14 +51,15 @@ class _OtherVersionError(Exception):
     """Something in a whole file that only another version of the library knows."""
 
 
-def save(estimator: Any, path: str | Path) -> None:
+def save(estimator: Any, path: str | Path | IO[bytes]) -> None:
     """Write a fitted estimator to a file.
 
     Parameters
     ----------
     estimator : a fitted estimator of this library
-    path : str or Path
-        Where; a file that is there is replaced.
+    path : str or Path, or a binary file that is open for writing
+        Where. A file that is there is replaced and keeps its mode and owner, a link is followed,
+        and a device or a pipe is written to.
     """
     arrays: dict[str, NDArray] = {}
     page = {"format": FORMAT, "version": VERSION, **_describe(estimator, "", arrays)}

@@ -1,7 +1,6 @@
 """The commands ``locallinear demo | fit | predict | explain | compare`` and their options."""
 
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -14,13 +13,29 @@ from ..tables.model import TableModel
 from ..tables.read import PARQUET
 from ..tables.table import TableError
 from .demo import TARGET, diabetes
-from .files import BadInput, check_writable, load_model, read_for, write_file, write_table
-from .learning import encode_problem, fit_search, print_comparison, print_summary, read_problem
-from .options import folds_option, jobs_option, learning, reading
+from .files import (
+    STANDARD_OUTPUT,
+    BadInput,
+    check_not_terminal,
+    check_writable,
+    destination,
+    explained_output,
+    load_model,
+    read_for,
+    write_file,
+    write_table,
+)
+from .learning import (
+    encode_problem,
+    fit_search,
+    print_comparison,
+    print_next_steps,
+    print_summary,
+    read_problem,
+)
+from .options import FILE, folds_option, jobs_option, learning, reading
 from .outputs import contributions, predictions, write_html
 
-OUT = click.Path(dir_okay=False, path_type=Path)
-IN = click.Path(path_type=Path)
 MAX_ROWS = 1000
 
 # What `explain` writes, by the ending of the file.
@@ -32,10 +47,16 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except (TableError, ModelFileError, MissingExtraError) as error:
-            raise BadInput(str(error)) from error
+        with explained_output():
+            try:
+                return super().invoke(ctx)
+            except (TableError, ModelFileError, MissingExtraError) as error:
+                raise BadInput(str(error)) from error
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments; --help and --version print here."""
+        with explained_output():
+            return super().make_context(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands in the order in which a new user needs them."""
@@ -58,10 +79,10 @@ def main() -> None:
 @main.command(short_help="Show all steps on example data.")
 @click.option(
     "--out",
-    type=OUT,
+    type=FILE,
     default="locallinear-report.html",
     show_default=True,
-    help="File for the report.",
+    help="File for the report; - is standard output.",
 )
 @jobs_option
 def demo(out: Path, jobs: int) -> None:
@@ -72,25 +93,27 @@ def demo(out: Path, jobs: int) -> None:
         locallinear demo
     """  # noqa: D301
     check_writable(out)
-    encoding, table, notes = fit_encoding(diabetes(), (TARGET,))
-    problem = encode_problem(encoding, table, notes)
-    options = {"grid": "default", "scaling": "standard", "seed": 0, "jobs": jobs}
-    search = fit_search(problem, options, None)
-    model = TableModel(encoding, search.best_estimator_)
-    print_comparison(problem, options, 5, None, full=True)
-    print_summary(model, search.best_params_)
-    write_html(model, table, out, max_rows=MAX_ROWS, jobs=jobs)
-    click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
+    with destination(out) as place:
+        encoding, table, notes = fit_encoding(diabetes(), (TARGET,))
+        problem = encode_problem(encoding, table, notes)
+        options = {"grid": "default", "scaling": "standard", "seed": 0, "jobs": jobs}
+        search = fit_search(problem, options, None)
+        model = TableModel(encoding, search.best_estimator_)
+        print_comparison(problem, options, 5, None, full=True)
+        print_summary(model, search.best_params_)
+        write_html(model, table, place, max_rows=MAX_ROWS, jobs=jobs)
+    if out != STANDARD_OUTPUT:
+        click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
 
 
 @main.command(short_help="Fit a model that predicts a column of a table.")
-@click.argument("data", type=IN)
+@click.argument("data", type=FILE)
 @learning
 @click.option(
     "--out",
-    type=OUT,
+    type=FILE,
     show_default="name of DATA with the ending .model, in the current folder",
-    help="File for the model.",
+    help="File for the model; - is standard output.",
 )
 @folds_option
 @click.option("--quick", is_flag=True, help="Do not measure the error on unseen rows.")
@@ -108,31 +131,29 @@ def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -
     """  # noqa: D301
     out = out or Path(f"{data.stem}.model")
     check_writable(out, data)
-    problem = read_problem(data, options)
-    budget = options["time_budget"]
-    search = fit_search(problem, options, budget and (budget if quick else budget / 2))
-    model = TableModel(problem.encoding, search.best_estimator_)
-    replaced = out.exists()
-    write_file(model.save, out)
-    if not quick:
-        print_comparison(problem, options, folds, budget and budget / 2 / folds)
-    print_summary(model, search.best_params_)
-    model_file, table_file = quote(str(out)), quote(str(data))
-    place = f"{out}, which was replaced" if replaced else str(out)
-    click.echo(f"\nThe model is in {place}. To explain its predictions:")
-    click.echo(f"  locallinear explain {model_file} {table_file}")
-    click.echo("To predict new rows:")
-    click.echo(f"  locallinear predict {model_file} NEW.csv")
+    check_not_terminal(out)
+    with destination(out) as place:
+        problem = read_problem(data, options)
+        budget = options["time_budget"]
+        search = fit_search(problem, options, budget and (budget if quick else budget / 2))
+        model = TableModel(problem.encoding, search.best_estimator_)
+        replaced = out.is_file()
+        write_file(model.save, place)
+        if not quick:
+            print_comparison(problem, options, folds, budget and budget / 2 / folds)
+        print_summary(model, search.best_params_)
+    if out != STANDARD_OUTPUT:
+        print_next_steps(out, data, replaced)
 
 
 @main.command(short_help="Predict the rows of a table.")
-@click.argument("model", type=IN)
-@click.argument("data", type=IN)
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
 @click.option(
     "--out",
-    type=OUT,
+    type=FILE,
     show_default="CSV on standard output",
-    help="File for the predictions, .csv or .parquet.",
+    help="File for the predictions, .csv or .parquet; - is standard output.",
 )
 @click.option("--with-data", is_flag=True, help="Put the columns of DATA before the predictions.")
 @reading
@@ -163,13 +184,13 @@ def predict(
 
 
 @main.command(short_help="Explain the prediction of each row of a table.")
-@click.argument("model", type=IN)
-@click.argument("data", type=IN)
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
 @click.option(
     "--out",
-    type=OUT,
+    type=FILE,
     show_default="name of DATA with -report.html; for csv, standard output",
-    help="File for the explanation, .html, .csv or .parquet.",
+    help="File for the explanation, .html, .csv or .parquet; - is standard output.",
 )
 @click.option(
     "--format",
@@ -207,14 +228,15 @@ def explain(
         locallinear explain houses.model new-houses.csv --out why.html
         locallinear explain houses.model new-houses.csv --format csv --out why.csv
     """  # noqa: D301
-    suffix = ".html" if out is None else out.suffix.lower()
+    named = out not in {None, STANDARD_OUTPUT}
+    suffix = out.suffix.lower() if out and named else ".html"
     if form is None and suffix not in FORMS:
         raise BadInput(
             f"--out should end in .html for a report, or in .csv or .parquet for a table, but "
             f"{out} does not; rename it, or choose with --format."
         )
     by_suffix = FORMS.get(suffix)
-    if form and out and by_suffix not in {None, form}:
+    if form and named and by_suffix not in {None, form}:
         raise BadInput(
             f"--format is {form}, but {out} ends in {suffix}; leave out --format or rename the "
             "file."
@@ -228,12 +250,14 @@ def explain(
     if out is None or form == "csv":
         write_table(contributions(fitted, table), out)
         return
-    write_html(fitted, table, out, max_rows=max_rows, jobs=jobs)
-    click.echo(f"The report is in {out}; open it in a browser.")
+    with destination(out) as place:
+        write_html(fitted, table, place, max_rows=max_rows, jobs=jobs)
+    if out != STANDARD_OUTPUT:
+        click.echo(f"The report is in {out}; open it in a browser.")
 
 
 @main.command(short_help="Compare FALL with other models on a table.")
-@click.argument("data", type=IN)
+@click.argument("data", type=FILE)
 @learning
 @folds_option
 @reading

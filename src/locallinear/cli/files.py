@@ -3,16 +3,19 @@
 Each function raises `BadInput` or `TableError` for what the user can correct.
 """
 
+import errno
 import io
 import os
-from collections.abc import Callable, Collection
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from ..io import load
-from ..runtime.files import write_whole
+from ..runtime.files import check_destination, write_whole
 from ..runtime.progress import working
 from ..tables.model import TableModel
 from ..tables.read import PARQUET, read_table
@@ -20,6 +23,12 @@ from ..tables.table import Table, TableError
 
 if TYPE_CHECKING:
     import pandas
+
+# The name of standard output, as --out takes it.
+STANDARD_OUTPUT = Path("-")
+
+# What the system says of a stream that takes no more.
+OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
 class BadInput(click.ClickException):
@@ -54,13 +63,13 @@ def read_for(model: TableModel, path: Path, delimiter: str | None, decimal: str 
 
 def load_model(path: Path) -> TableModel:
     """Load a TableModel from a file."""
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder; name a model file that locallinear fit made.")
-    if not path.is_file():
-        raise BadInput(f"There is no model file {path}; make one with locallinear fit.")
-    if path.suffix.lower() in {".csv", ".tsv", ".txt", *PARQUET}:
-        raise BadInput(f"{path} is a table; name the model first, and then the table.")
     try:
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder; name a model file that locallinear fit made.")
+        if not path.is_file():
+            raise BadInput(f"There is no model file {path}; make one with locallinear fit.")
+        if path.suffix.lower() in {".csv", ".tsv", ".txt", *PARQUET}:
+            raise BadInput(f"{path} is a table; name the model first, and then the table.")
         model = load(path)
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -74,31 +83,79 @@ def load_model(path: Path) -> TableModel:
 
 def check_writable(path: Path | None, *inputs: Path) -> None:
     """Raise BadInput for an output that cannot be written, before any work is done for it."""
-    if path is None:
+    if path is None or path == STANDARD_OUTPUT:
+        if sys.stdout is None:
+            raise BadInput("Standard output is closed; open it, or name a file with --out.")
         return
-    if any(path.resolve() == other.resolve() for other in inputs):
-        raise BadInput(f"--out is {path}, which is also an input; name another file.")
-    folder = path.parent
-    if not folder.is_dir():
-        raise BadInput(f"{path} cannot be written: there is no folder {folder}.")
-    if path.is_dir():
-        raise BadInput(f"{path} cannot be written: it is a folder.")
-    if not os.access(folder, os.W_OK):
-        raise BadInput(f"{path} cannot be written: you may not write to the folder {folder}.")
+    try:
+        check_destination(path)
+        if path.is_file() and any(other.exists() and path.samefile(other) for other in inputs):
+            raise BadInput(f"--out is {path}, which is also an input; name another file.")
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
-def write_file(write: Callable[..., None], path: Path, *content: Any) -> None:
-    """Call `write` with a path and content, and raise BadInput if the file cannot be written."""
+@contextmanager
+def destination(out: Path) -> Iterator[Path | IO[bytes]]:
+    """Where a command writes its result: a file, or for the path - standard output.
+
+    In the second case the block prints to standard error, so that the result stays alone.
+    """
+    if out != STANDARD_OUTPUT:
+        yield out
+        return
+    stream = sys.stdout.buffer
+    with redirect_stdout(sys.stderr):
+        yield stream
+
+
+def check_not_terminal(out: Path) -> None:
+    """Refuse to print a model, which is no text, on a terminal."""
+    if out == STANDARD_OUTPUT and sys.stdout.isatty():
+        raise BadInput(
+            "--out - writes the model to standard output, which is a terminal; redirect it to a "
+            "file or a pipe."
+        )
+
+
+@contextmanager
+def explained_output() -> Iterator[None]:
+    """Turn what goes wrong with standard output into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno not in OUTPUT_ERRORS:
+            raise
+        # What is left in the buffers would fail again when the program ends.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        reason = "its reader has gone" if error.errno == errno.EPIPE else error.strerror
+        raise BadInput(f"Standard output cannot be written: {reason}.") from error
+
+
+def write_file(write: Callable[..., None], path: Path | IO[bytes], *content: Any) -> None:
+    """Call `write` with a destination and content; raise BadInput if the file cannot be written."""
+    if not isinstance(path, Path):
+        write(path, *content)  # `Commands` explains what goes wrong with standard output
+        return
     try:
         write(path, *content)
     except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> BadInput:
+    """The refusal of an output: the error's own sentence, or the system's reason."""
+    if error.strerror is None:
+        return BadInput(f"{error}.")
+    return BadInput(f"{path} cannot be written: {error.strerror}.")
 
 
 def write_table(frame: "pandas.DataFrame", out: Path | None) -> None:
     """Write a frame to a CSV or Parquet file, or as CSV to standard output."""
-    content = _table_bytes(frame, out or Path("-"))
-    if out is None:
+    out = out or STANDARD_OUTPUT
+    content = _table_bytes(frame, out)
+    if out == STANDARD_OUTPUT:
         click.echo(content, nl=False)
         return
     write_file(write_whole, out, content)

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,6 +149,16 @@ def print_summary(model: TableModel, params: dict[str, Any]) -> None:
     print_lines(parameter_lines(params))
     click.echo("\nEquations:\n")
     print_lines(regime_lines(model))
+
+
+def print_next_steps(out: Path, data: Path, replaced: bool) -> None:
+    """Print where a model is, and the commands that use it."""
+    model_file, table_file = quote(str(out)), quote(str(data))
+    place = f"{out}, which was replaced" if replaced else str(out)
+    click.echo(f"\nThe model is in {place}. To explain its predictions:")
+    click.echo(f"  locallinear explain {model_file} {table_file}")
+    click.echo("To predict new rows:")
+    click.echo(f"  locallinear predict {model_file} NEW.csv")
 
 
 def print_lines(lines: list[str]) -> None:

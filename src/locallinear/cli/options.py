@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +29,19 @@ class Seconds(click.FloatRange):
         return number
 
 
+class FileName(click.Path):
+    """The path of a file; an empty name, such as that of a variable that is not set, is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or fail if the name is empty."""
+        if value == "":
+            self.fail("The name is empty; name a file.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Threads(click.types.IntParamType):
     """A number of threads: 1 or more, or -1 for all cores, as in scikit-learn."""
 
@@ -41,6 +55,7 @@ class Threads(click.types.IntParamType):
         return number
 
 
+FILE = FileName()
 SECONDS = Seconds()
 THREADS = Threads()
 SEED = click.IntRange(0, 2**32 - 1)

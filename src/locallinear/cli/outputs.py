@@ -1,7 +1,7 @@
 """What `predict` and `explain` write: predictions, contributions and reports."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,9 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     return frame.join(pandas.DataFrame(added, columns=names))
 
 
-def write_html(model: TableModel, table: Table, out: Path, *, max_rows: int, jobs: int) -> None:
+def write_html(
+    model: TableModel, table: Table, out: Path | IO[bytes], *, max_rows: int, jobs: int
+) -> None:
     """Write the report on a model, and on the rows of a table, to a file."""
     from ..explain import report_data, write_report  # they need optional packages
 

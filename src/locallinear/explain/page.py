@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..runtime.extras import extra
 from ..runtime.files import whole_file
@@ -12,14 +12,14 @@ from .text import number, plural, shorten, signed
 SCRIPTS = ("drawing", "row_model", "overview", "row", "controls")
 
 
-def write_report(path: str | Path, data: dict[str, Any]) -> None:
+def write_report(path: str | Path | IO[bytes], data: dict[str, Any]) -> None:
     """Write the data of `report_data` as one HTML file that needs nothing else.
 
     The file is written whole or not at all. Needs jinja2 and plotly.
 
     Parameters
     ----------
-    path : str or Path
+    path : str or Path, or a binary file that is open for writing
     data : dict
     """
     html = render(data)

@@ -64,9 +64,9 @@ def read_table(
     Table
     """
     path = Path(path)
-    if path.is_dir():
-        raise TableError(f"{path} is a folder; name a CSV or Parquet file.")
     try:
+        if path.is_dir():
+            raise TableError(f"{path} is a folder; name a CSV or Parquet file.")
         content = path.read_bytes()
     except FileNotFoundError:
         raise TableError(_no_such_file(path)) from None

@@ -1,0 +1,137 @@
+"""Where commands write: links, devices, standard output, and what is refused."""
+
+import io
+import os
+import stat
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+from houses import fitted, houses
+from locallinear import load
+from locallinear.__main__ import main
+
+
+def call(*arguments, status=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def refused(*arguments):
+    """The one sentence with which a command refuses its input."""
+    result = call(*arguments, status=2)
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("Error: ")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A model and a table, that the tests only read."""
+    folder = tmp_path_factory.mktemp("houses")
+    fitted().save(folder / "price.model")
+    houses(seed=1).to_csv(folder / "new.csv", index=False)
+    return folder / "price.model", folder / "new.csv"
+
+
+def test_a_dash_is_standard_output_for_predictions_and_explanations(files):
+    assert call("predict", *files, "--out", "-").stdout == call("predict", *files).stdout
+    as_csv = ["--format", "csv"]
+    explained = call("explain", *files, *as_csv, "--out", "-").stdout
+    assert explained == call("explain", *files, *as_csv).stdout
+
+
+def test_a_dash_is_standard_output_for_a_report(files):
+    page = call("explain", *files, "--out", "-", "--jobs", 1)
+    assert page.stdout.startswith("<!doctype html>")
+    assert page.stdout.rstrip().endswith("</html>")
+    assert page.stderr == ""
+
+
+def test_a_dash_is_standard_output_for_a_model_and_the_text_goes_to_standard_error(files, tmp_path):
+    arguments = ["--target", "price", "--quick", "--jobs", 1, "--time-budget", 0.1, "--out", "-"]
+    done = call("fit", files[1], *arguments)
+    (tmp_path / "model").write_bytes(done.stdout_bytes)
+    assert load(tmp_path / "model").predict(houses(seed=1)).shape == (60,)
+    assert "Chosen parameters" in done.stderr
+
+
+def test_an_output_that_is_a_link_or_private_stays_so(files, tmp_path):
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    call("predict", *files, "--out", link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert target.read_text() == call("predict", *files).stdout
+
+
+def test_a_device_stays_a_device(files):
+    call("predict", *files, "--out", "/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert refused("predict", *files, "--out", "/dev/full") == (
+        "/dev/full cannot be written: No space left on device."
+    )
+
+
+def test_what_cannot_be_replaced_is_refused_before_the_work(files, tmp_path):
+    read_only, loop, hard = (tmp_path / name for name in ("kept.csv", "loop.csv", "hard.csv"))
+    read_only.write_text("old")
+    read_only.chmod(0o444)
+    loop.symlink_to(loop)
+    os.link(files[1], hard)
+    assert f"{read_only} cannot be written: it is read-only" in refused(
+        "predict", *files, "--out", read_only
+    )
+    assert read_only.read_text() == "old"
+    assert "leads back to itself" in refused("predict", *files, "--out", loop)
+    assert "is also an input" in refused("predict", *files, "--out", hard)
+    assert "Too many levels of symbolic links" in refused("predict", files[0], loop)
+    assert "There is no model file" in refused("predict", loop, files[1])
+    assert "File name too long" in refused("predict", "m" * 300, files[1])
+    assert "File name too long" in refused("predict", files[0], "m" * 300)
+
+
+@pytest.mark.parametrize("arguments", [("fit", ""), ("predict", "", ""), ("demo", "--out", "")])
+def test_an_empty_name_is_refused(arguments):
+    assert "The name is empty; name a file." in call(*arguments, status=2).stderr
+
+
+def run(*arguments, stdout):
+    command = [sys.executable, "-m", "locallinear", *map(str, arguments)]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_full_disk_behind_standard_output_is_one_sentence(files):
+    with open("/dev/full", "w") as full:
+        done = run("predict", *files, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == "Error: Standard output cannot be written: No space left on device.\n"
+
+
+def test_a_reader_that_has_gone_is_one_sentence(files):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as gone:
+        done = run("predict", *files, stdout=gone)
+    assert done.returncode == 2
+    assert done.stderr == "Error: Standard output cannot be written: its reader has gone.\n"
+
+
+def test_a_closed_standard_output_is_refused_and_not_ignored(files):
+    command = ["sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "locallinear", "predict", *files]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "Standard output is closed; open it, or name a file with --out" in done.stderr
+
+
+def test_predictions_through_a_pipe_are_those_of_the_model(files):
+    done = run("predict", *files, "--out", "/dev/stdout", stdout=subprocess.PIPE)
+    predicted = pd.read_csv(io.StringIO(done.stdout))["predicted price"]
+    assert_allclose(predicted, load(files[0]).predict(houses(seed=1)))
