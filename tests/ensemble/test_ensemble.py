@@ -25,6 +25,7 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
 )
+from locallinear.ensemble.groups import groups_of
 from locallinear.ensemble.members import best_shares, counts_of, in_turns, merge_neighbors
 from locallinear.explain import AlphaPathDisplay, ContributionDisplay
 from problems import few
@@ -55,7 +56,7 @@ def test_one_member_with_all_features_and_no_search_is_the_model(make_samples, n
     alone = FALLRegressor(neighborhood=neighborhood, random_state=7)
     ensemble = few(1, max_features=1.0, estimator=alone, random_state=3).fit(X, y)
     alone = clone(alone).fit(X, y)
-    assert_array_equal(ensemble.predict(Q), alone.predict(Q))
+    assert_allclose(ensemble.predict(Q), alone.predict(Q), rtol=1e-12)
     told, expected = ensemble.explain(Q), alone.explain(Q)
     assert_allclose(told.coef, expected.coef)
     assert_array_equal(np.sort(told.neighbors), np.sort(expected.neighbors))
@@ -237,7 +238,8 @@ def test_features_that_decide_are_drawn_more_often():
     X = rng.uniform(-1, 1, size=(300, 10))
     y = np.sin(4 * X[:, 0]) + 0.05 * rng.normal(size=300)
     drawn = [
-        member.neighborhood_features for member in few(40, max_features=0.3).fit(X, y).estimators_
+        member.neighborhood_features
+        for member in few(40, max_features=0.3, n_neighborhoods=40).fit(X, y).estimators_
     ]
     often = np.bincount(np.concatenate(drawn), minlength=10)
     assert all(len(features) == 3 for features in drawn)
@@ -286,7 +288,8 @@ def test_a_file_holds_the_samples_once(make_samples, searched, path):
 def test_members_with_and_without_learned_weights_hold_the_samples_once_each(make_samples, path):
     X, y, Q = make_samples
     grid = {"neighborhood": ["forest", "learned"], "scaling": ["quantile"]}
-    model = FALLEnsembleRegressor(6, search=grid, random_state=0).fit(X, y)
+    step = y + 2 * (X[:, 2] > 0)  # trees are better at the step, distances at the rest
+    model = FALLEnsembleRegressor(6, search=grid, random_state=0).fit(X, step)
     kinds = {member.neighborhood for member in model.estimators_}
     assert kinds == {"forest", "learned"}
     model.partial_fit(Q, np.zeros(len(Q))).forget([0])
@@ -434,6 +437,38 @@ def test_too_few_samples_for_a_search_are_told_of_the_way_out():
     assert few(2, estimator=FALLRegressor(n_neighbors=1)).fit(X, y).predict(X).shape == (2,)
 
 
+def test_members_of_a_group_have_one_geometry_and_anchors_of_their_own(make_samples):
+    X, y, Q = make_samples
+    model = few(7, estimator=FALLRegressor(neighborhood="forest"), n_neighborhoods=3).fit(X, y)
+    groups = groups_of(model.estimators_)
+    assert [len(group) for group in groups] == [3, 2, 2]
+    for first, *siblings in groups:
+        for member in siblings:
+            assert_array_equal(member.explain(Q).neighbors, first.explain(Q).neighbors)
+            assert not np.array_equal(member.anchor_points_, first.anchor_points_)
+    alone = clone(groups[1][0]).fit(X, y)
+    assert_allclose(alone.predict(Q), groups[1][0].predict(Q))
+
+
+def test_an_update_that_fails_in_a_later_group_is_taken_back_in_all(make_samples, monkeypatch):
+    X, y, Q = make_samples
+    model = few(6, n_neighborhoods=3).fit(X, y)
+    before = model.predict(Q)
+    append, calls = FALLRegressor.append_together, []
+
+    def failing(self, *given):
+        calls.append(1)
+        if len(calls) == 3:
+            raise MemoryError
+        append(self, *given)
+
+    monkeypatch.setattr(FALLRegressor, "append_together", failing)
+    with pytest.raises(MemoryError):
+        model.partial_fit(Q, np.zeros(len(Q)))
+    assert {member.n_samples_fit_ for member in model.estimators_} == {len(X)}
+    assert_array_equal(model.predict(Q), before)
+
+
 # --- Many samples, and little time --------------------------------------------------------------
 
 
@@ -468,7 +503,7 @@ def test_much_time_gives_what_no_budget_gives(make_samples, searched):
 
 def test_control_c_keeps_the_members_fitted_so_far(make_samples, monkeypatch):
     X, y, Q = make_samples
-    fit, calls = FALLRegressor.fit, []
+    fit, calls = FALLRegressor.fit_together, []
 
     def interrupted(self, *given):
         calls.append(1)
@@ -476,7 +511,7 @@ def test_control_c_keeps_the_members_fitted_so_far(make_samples, monkeypatch):
             raise KeyboardInterrupt
         return fit(self, *given)
 
-    monkeypatch.setattr(FALLRegressor, "fit", interrupted)
+    monkeypatch.setattr(FALLRegressor, "fit_together", interrupted)
     with pytest.warns(UserWarning, match="interrupted; the ensemble has 2 of 5 members"):
         model = few(5).fit(X, y)
     assert len(model.estimators_) == 2
@@ -489,7 +524,7 @@ def test_control_c_before_the_first_member_ends_the_fit(make_samples, monkeypatc
     def interrupted(self, *given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(FALLRegressor, "fit", interrupted)
+    monkeypatch.setattr(FALLRegressor, "fit_together", interrupted)
     with pytest.raises(KeyboardInterrupt):
         few(5).fit(X, y)
 

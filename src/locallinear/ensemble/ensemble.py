@@ -16,12 +16,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks.arguments import check_features, check_sample_weights, check_some_weight
+from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
 from ..checks.parameters import check_stored_parameters
 from ..io import save
@@ -29,19 +28,19 @@ from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Bar
+from ..runtime.threads import thread_parts
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
 from ..search.splits import Split
+from .groups import Group, groups_of, make_groups, plan_groups
 from .members import (
     Kind,
     OutOfFold,
     best_kind,
     best_shares,
     counts_of,
-    draw_features,
     feature_chances,
     fold_numbers,
-    in_turns,
     kinds_of,
     merge_neighbors,
     splits_of,
@@ -58,9 +57,6 @@ FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 MEANS = ["coef", "intercept", "contributions", "anchor_part", "correction_part"]
 MEANS += ["baseline", "neighborhood_part", "difference_parts", "slopes"]
 
-# Members of each kind that are fitted on a fold.
-N_TRIED = 1
-
 # The shares of a time budget after which the search ends, and the comparison of kinds.
 SEARCHED_BY, JUDGED_BY = 0.45, 0.65
 
@@ -70,6 +66,15 @@ class Clock:
 
     def __init__(self, budget: float | None):
         self.budget, self.started = np.inf if budget is None else budget, time.monotonic()
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether there is no budget."""
+        return bool(np.isinf(self.budget))
+
+    def at(self, share: float) -> float:
+        """The moment, by `time.monotonic`, at which this share of the budget is used."""
+        return self.started + share * self.budget
 
     def elapsed(self) -> float:
         """Seconds since the start."""
@@ -86,6 +91,7 @@ class Ensemble(WithoutItself, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_features": [Interval(Real, 0, 1, closed="right")],
+        "n_neighborhoods": [Interval(Integral, 1, None, closed="left")],
         "search": [StrOptions(set(GRIDS)), dict, None],
         "cv": [None, "cv_object"],
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
@@ -105,6 +111,7 @@ class Ensemble(WithoutItself, BaseEstimator):
         n_estimators: int = 30,
         *,
         max_features: float = 0.6,
+        n_neighborhoods: int = 8,
         search: str | dict[str, list] | None = "default",
         estimator: FALL | None = None,
         cv: Any = None,
@@ -116,6 +123,7 @@ class Ensemble(WithoutItself, BaseEstimator):
     ) -> None:
         self.n_estimators = n_estimators
         self.max_features = max_features
+        self.n_neighborhoods = n_neighborhoods
         self.search = search
         self.estimator = estimator
         self.cv = cv
@@ -207,18 +215,24 @@ class Ensemble(WithoutItself, BaseEstimator):
                 seed,
                 classes=is_classifier(self),
             )
-            search = self._search(template, splits, inputs, targets, weights, seed)
-            kinds = kinds_of(search, list(self.best_params_), self.max_features)
-            if clock.is_past(JUDGED_BY):  # no time to try members: the best kind alone
-                kinds, shares = [best_kind(search, list(self.best_params_))], np.ones(1)
-            else:
-                given = splits, inputs, targets, weights, seed
-                shares = self._cross_validate(template, kinds, *given, clock)
-        order = in_turns(counts_of(shares, self.n_estimators))
-        chosen = [kinds[i] for i in order]
-        made = self._make_members(template, chosen, inputs, targets, weights, seed)
-        self.estimators_ = self._fit_all(made, X, y, weights, clock, show=bool(self.verbose))
-        counts = np.bincount(order[: len(self.estimators_)], minlength=len(kinds))
+            given = splits, inputs, targets, weights, seed
+            kinds, shares = self._choose_kinds(template, *given, clock)
+        n_members = 1 if clock.is_past(JUDGED_BY) else self.n_estimators
+        plan = plan_groups(kinds, counts_of(shares, n_members), self.n_neighborhoods, template)
+        chances = self._feature_chances(
+            [kinds[group.kind] for group in plan], inputs, targets, weights
+        )
+        threads = max(1, effective_n_jobs(self.n_jobs) // len(plan))
+        made = make_groups(template, kinds, plan, chances, seed, threads)
+        fitted = self._fit_groups(made, X, y, weights, clock)
+        self.estimators_ = [member for group in fitted for member in group]
+        self._set_kinds(kinds, plan[: len(fitted)])
+        return self
+
+    def _set_kinds(self, kinds: list[Kind], plan: list[Group]) -> None:
+        counts = np.zeros(len(kinds), dtype=np.intp)
+        for group in plan:
+            counts[group.kind] += group.size
         self.kinds_ = [
             {
                 "params": kinds[i].params,
@@ -227,9 +241,16 @@ class Ensemble(WithoutItself, BaseEstimator):
             }
             for i in np.argsort(-counts, kind="stable")
         ]
-        return self
 
-    def _search(
+    def _feature_chances(
+        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None
+    ) -> Array:
+        """How likely the neighbourhoods of these kinds use each feature, (d,)."""
+        if all(kind.max_features == 1 for kind in kinds):
+            return np.ones(X.shape[1])
+        return feature_chances(X, self._numeric(y), weights)
+
+    def _choose_kinds(
         self,
         template: FALL,
         splits: list[Split],
@@ -237,8 +258,12 @@ class Ensemble(WithoutItself, BaseEstimator):
         y: NDArray,
         weights: Array | None,
         seed: int,
-    ) -> Any:
-        """A search of the grid, everything else as the template has it; sets `best_params_`."""
+        clock: "Clock",
+    ) -> tuple[list[Kind], Array]:
+        """Kinds of members by a search, and their shares by cross-validation.
+
+        Sets `best_params_`, `cv_prediction_` and `cv_score_`.
+        """
         assert self.search is not None
         grid = check_grid(self.search, template, "search")
         fixed = {
@@ -247,21 +272,74 @@ class Ensemble(WithoutItself, BaseEstimator):
             if name not in NOT_SEARCHED
         }
         search = self._search_class(
-            fixed | grid,
-            cv=splits,
-            time_budget=None if self.time_budget is None else SEARCHED_BY * self.time_budget,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            verbose=self.verbose,
-        ).fit(X, y, weights)
+            fixed | grid, n_jobs=self.n_jobs, random_state=seed, verbose=self.verbose
+        )
+        scored = search.run_search(X, y, weights, splits, seed, clock.at(SEARCHED_BY))
         self.best_params_ = {name: search.best_params_[name] for name in grid}
-        return search
+        if clock.is_past(JUDGED_BY):  # no time to compare kinds
+            return [best_kind(search, list(grid))], np.ones(1)
+        kinds = kinds_of(search, list(grid), self.max_features)
+        numeric = self._numeric(y)
+        found = OutOfFold(len(kinds), splits, *numeric.shape)
+        for number, kind in enumerate(kinds):
+            if kind.configuration is None:
+                predictions = self._try_kind(template, kind, splits, X, y, weights, seed)
+            else:
+                predictions = [
+                    self._all_targets(prediction, y[train])
+                    for prediction, (train, _) in zip(
+                        scored.predictions_of(kind.configuration), splits, strict=True
+                    )
+                ]
+            found.set(number, predictions)
+        tested = found.tested
+        v = None if weights is None else weights[tested]
+        shares = best_shares(found.predictions(), numeric[tested], v)
+        scores = np.full(numeric.shape, np.nan)
+        scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
+        self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
+        self._cv_folds = fold_numbers(splits, len(y))
+        return kinds, shares
+
+    def _try_kind(
+        self,
+        template: FALL,
+        kind: Kind,
+        splits: list[Split],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> list[Array]:
+        """Predictions (q, m) of each split's test samples by one member of a kind."""
+        threads = effective_n_jobs(self.n_jobs)
+
+        def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> Array:
+            v = None if weights is None else weights[train]
+            chances = self._feature_chances([kind], X[train], y[train], v)
+            (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
+            self._fit_group(members, X[train], y[train], v)
+            return members[0].predict_numeric(X[test])
+
+        return Parallel(min(threads, len(splits)), prefer="threads")(
+            delayed(predict)(*split) for split in splits
+        )
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble
-        for member in self.estimators_:
-            member.partial_fit(X, y, sample_weight)
-            member.share_memory(self.estimators_)
+        groups, n_before = groups_of(self.estimators_), self.regime_model.n_stored
+        done = 0
+        try:
+            for first, *siblings in groups:
+                first.append_together(siblings, X, y, sample_weight)
+                done += 1
+        except BaseException:
+            for first, *siblings in groups[:done]:  # all or none
+                first.take_back(n_before, siblings)
+            raise
+        finally:
+            for member in self.estimators_:
+                member.share_memory(self.estimators_)
         self._cv_folds = None  # they were of other samples
         return self
 
@@ -279,10 +357,11 @@ class Ensemble(WithoutItself, BaseEstimator):
         self
         """
         check_is_fitted(self)
-        for member in self.estimators_:  # all or none
-            member.check_forget(indices)
+        groups = groups_of(self.estimators_)
+        numbers = [first.check_forget(indices) for first, *_ in groups]  # all or none
+        for (first, *siblings), removed in zip(groups, numbers, strict=True):
+            first.forget_together(siblings, removed)
         for member in self.estimators_:
-            member.forget(indices)
             member.share_memory(self.estimators_)
         self._cv_folds = None
         return self
@@ -291,109 +370,35 @@ class Ensemble(WithoutItself, BaseEstimator):
         """Write the fitted ensemble to a file that `locallinear.load` reads."""
         save(self, path)
 
-    def _cross_validate(
-        self,
-        template: FALL,
-        kinds: list[Kind],
-        splits: list[Split],
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-        clock: "Clock",
-    ) -> Array:
-        """The shares in which the kinds do best together, on samples that they did not see.
-
-        Sets `cv_prediction_` and `cv_score_`.
-        """
-        numeric = self._numeric(y)
-        n_tried = min(N_TRIED, self.n_estimators)
-        tried = [kind for kind in kinds for _ in range(n_tried)]
-        found = OutOfFold(len(kinds), *numeric.shape)
-        for train, test in splits:
-            v = None if weights is None else weights[train]
-            made = self._make_members(template, tried, X[train], y[train], v, seed)
-            fitted = self._fit_all(made, X[train], y[train], v)
-            of_members = np.array([member.predict_numeric(X[test]) for member in fitted])
-            of_kinds = of_members.reshape(len(kinds), n_tried, *of_members.shape[1:]).mean(axis=1)
-            found.add(test, of_kinds)
-            if clock.is_past(JUDGED_BY):
-                break
-        tested = found.tested
-        v = None if weights is None else weights[tested]
-        shares = best_shares(found.predictions(), numeric[tested], v)
-        scores = np.full(numeric.shape, np.nan)
-        scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
-        self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
-        self._cv_folds = fold_numbers(splits, len(y))
-        return shares
-
-    def _make_members(
-        self,
-        template: FALL,
-        kinds: list[Kind],
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-    ) -> list[FALL]:
-        """Members of these kinds, each with features and anchors of its own, not fitted yet."""
-        chances = np.ones(X.shape[1])
-        if any(kind.max_features < 1 for kind in kinds):
-            chances = feature_chances(X, self._numeric(y), weights)
-        rng = check_random_state(seed)
-        made = []
-        for number, kind in enumerate(kinds):
-            member = clone(template).set_params(**kind.params, n_jobs=1)
-            # The first member keeps the seed of the template, as if it were fitted alone.
-            if number or member.random_state is None:
-                member.random_state = (seed + number) % 2**32
-            allowed = check_features(member.neighborhood_features, X.shape[1])
-            features = draw_features(chances, allowed, kind.max_features, rng)
-            if features is not None:
-                member.neighborhood_features = features
-            made.append(member)
-        return made
-
-    def _fit_all(
-        self,
-        members: list[FALL],
-        X: Any,
-        y: Any,
-        weights: Array | None,
-        clock: "Clock | None" = None,
-        *,
-        show: bool = False,
-    ) -> list[FALL]:
-        """Fit the members, or as many as the time allows; an interrupt keeps those fitted so far.
-
-        Without a clock all of them are needed.
-        """
-        timed = clock is not None and np.isfinite(clock.budget)
-        size = effective_n_jobs(self.n_jobs) if timed else len(members)
-        began = 0.0 if clock is None else clock.elapsed()
-        fitted: list[FALL] = []
+    def _fit_groups(
+        self, groups: list[list[FALL]], X: Any, y: Any, weights: Array | None, clock: "Clock"
+    ) -> list[list[FALL]]:
+        """Fit groups, or as many as the time allows; an interrupt keeps those fitted so far."""
+        size = len(groups) if clock.is_endless else effective_n_jobs(self.n_jobs)
+        began = clock.elapsed()
+        fitted: list[list[FALL]] = []
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-        with Bar(len(members), "members", title="Fitting", show=show) as bar:
+        n_members = sum(map(len, groups))
+        with Bar(n_members, "members", title="Fitting", show=bool(self.verbose)) as bar:
             try:
-                for first in range(0, len(members), size):
-                    if first and clock is not None:
-                        per_batch = (clock.elapsed() - began) * size / first
-                        if clock.elapsed() + per_batch > clock.budget:
-                            break
-                    batch = members[first : first + size]
-                    calls = (delayed(self._fit_member)(member, X, y, weights) for member in batch)
+                for first in range(0, len(groups), size):
+                    per_batch = (clock.elapsed() - began) * size / max(first, 1)
+                    if first and clock.elapsed() + per_batch > clock.budget:
+                        break
+                    batch = groups[first : first + size]
+                    calls = (delayed(self._fit_group)(group, X, y, weights) for group in batch)
                     # One by one, so that not all copies of the samples exist at once.
-                    for member in parallel(calls):
-                        member.share_memory(fitted)
-                        fitted.append(member)
-                        bar.advance()
+                    for group in parallel(calls):
+                        for member in group:
+                            member.share_memory([*(m for g in fitted for m in g), group[0]])
+                        fitted.append(group)
+                        bar.advance(len(group))
             except KeyboardInterrupt:
-                if not fitted or clock is None:
+                if not fitted:
                     raise
                 warnings.warn(
-                    f"The fit was interrupted; the ensemble has {len(fitted)} of "
-                    f"{len(members)} members.",
+                    f"The fit was interrupted; the ensemble has {sum(map(len, fitted))} of "
+                    f"{n_members} members.",
                     UserWarning,
                     stacklevel=5,  # past scikit-learn's check of the parameters
                 )
@@ -401,14 +406,24 @@ class Ensemble(WithoutItself, BaseEstimator):
 
     def _predict_members(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
-        spaces = {id(member.feature_space): member.feature_space for member in self.estimators_}
-        located = {key: space.transform(X) for key, space in spaces.items()}
-        parallel = Parallel(self.n_jobs, prefer="threads")
-        calls = (
-            delayed(member.predict_located)(located[id(member.feature_space)], without)
-            for member in self.estimators_
-        )
-        return np.array(parallel(calls))
+        groups = groups_of(self.estimators_)
+
+        def predict(part: slice) -> Array:
+            left_out = None if without is None else without[part]
+            located: dict[int, Array] = {}
+            found = []
+            for first, *siblings in groups:
+                space = first.feature_space
+                if id(space) not in located:
+                    located[id(space)] = space.transform(X[part])
+                found.append(first.predict_together(siblings, located[id(space)], left_out))
+            return np.concatenate(found)
+
+        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
+        if len(parts) == 1:
+            return predict(parts[0])
+        found = Parallel(len(parts), prefer="threads")(delayed(predict)(part) for part in parts)
+        return np.concatenate(found, axis=1)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """The members' mean (q, m), or mean scores, for an array of queries known to be valid.
@@ -479,8 +494,11 @@ class Ensemble(WithoutItself, BaseEstimator):
         check_is_fitted(self)
         spaces = [member.feature_space for member in self.estimators_]
         members = []
+        nearness = [member.nearness for member in self.estimators_]
         for number, member in enumerate(self.estimators_):
-            like = spaces.index(member.feature_space)
+            like = nearness.index(member.nearness)  # a sibling, or one in the same space
+            if like == number:
+                like = spaces.index(member.feature_space)
             state = member.fitted_state(self.estimators_[like] if like < number else None)
             members.append({"parameters": member.get_params(), "state": state, "like": like})
         attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}

@@ -11,7 +11,6 @@ from ..checks.inputs import check_classes, check_queries, validated_classes, val
 from ..io import register
 from ..kernels.local.combine import nearest_probabilities
 from ..models.estimators import FALLClassifier, FALLRegressor
-from ..models.fall import FALL
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .ensemble import Ensemble
 
@@ -32,8 +31,11 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     n_estimators : int, default=30
         Number of members.
     max_features : float, default=0.6
-        Share of the features that the neighbourhoods of a member use. With a search, members that
-        use all features are tried as well.
+        Share of the features that a neighbourhood uses. With a search, members that use all
+        features are tried as well, and trees always use all: they differ without it.
+    n_neighborhoods : int, default=8
+        About how many different neighbourhoods there are. Members that share one differ in their
+        anchors alone, so that neighbours are searched once for all of them.
     search : {"default", "paper"}, dict or None, default="default"
         The grid of `FALLRegressorCV` that is searched for the parameters of the members; the best
         configuration of each neighbourhood makes one kind of members. None: no search; members
@@ -140,8 +142,14 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     def _numeric(self, y: NDArray) -> Array:
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
 
-    def _fit_member(self, member: FALLRegressor, X: Any, y: Any, weights: Array | None) -> FALL:
-        return member.fit(X, y, weights)
+    def _all_targets(self, predictions: Array, y: NDArray) -> Array:
+        return predictions
+
+    def _fit_group(
+        self, members: list[FALLRegressor], X: Any, y: Any, weights: Array | None
+    ) -> list[FALLRegressor]:
+        members[0].fit_together(members[1:], X, y, weights)
+        return members
 
     def _judge(
         self, scores: Array, tested: NDArray[np.bool_], y: NDArray, weights: Array | None
@@ -165,8 +173,11 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     n_estimators : int, default=30
         Number of members.
     max_features : float, default=0.6
-        Share of the features that the neighbourhoods of a member use. With a search, members that
-        use all features are tried as well.
+        Share of the features that a neighbourhood uses. With a search, members that use all
+        features are tried as well, and trees always use all: they differ without it.
+    n_neighborhoods : int, default=8
+        About how many different neighbourhoods there are. Members that share one differ in their
+        anchors alone, so that neighbours are searched once for all of them.
     search : {"default", "paper"}, dict or None, default="default"
         The grid of `FALLClassifierCV` that is searched for the parameters of the members; the best
         configuration of each neighbourhood makes one kind of members. None: no search; members
@@ -271,9 +282,17 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     def _numeric(self, y: NDArray) -> Array:
         return (np.asarray(y)[:, None] == self.classes_).astype(np.float64)
 
-    def _fit_member(self, member: FALLClassifier, X: Any, y: Any, weights: Array | None) -> FALL:
-        # The first call of partial_fit fits, and takes all classes, some of which a fold may lack.
-        return member.partial_fit(X, y, weights, classes=self.classes_)
+    def _all_targets(self, predictions: Array, y: NDArray) -> Array:
+        """Scores (q, m) of all classes, from those of the classes that y has."""
+        out = np.zeros((len(predictions), len(self.classes_)))
+        out[:, np.isin(self.classes_, y)] = predictions
+        return out
+
+    def _fit_group(
+        self, members: list[FALLClassifier], X: Any, y: Any, weights: Array | None
+    ) -> list[FALLClassifier]:
+        members[0].fit_together(members[1:], X, y, weights, self.classes_)  # a fold may lack some
+        return members
 
     def _judge(
         self, scores: Array, tested: NDArray[np.bool_], y: NDArray, weights: Array | None

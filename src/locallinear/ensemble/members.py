@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from ..geometry.metric import learn_metric
+from ..geometry.trees import GROWERS
 from ..search.splits import Split, make_splits
 
 Array = NDArray[np.float64]
@@ -29,10 +30,14 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class Kind:
-    """A configuration, and the part of the features that its neighbourhoods use."""
+    """A configuration, and the part of the features that its neighbourhoods use.
+
+    `configuration` is its row in the results of the search, where that has scored the kind.
+    """
 
     params: dict[str, Any]
     max_features: float
+    configuration: int | None = None
 
 
 def splits_of(
@@ -60,9 +65,9 @@ def splits_of(
 def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kind]:
     """The best configuration of each neighbourhood in the best one's scaling, as kinds.
 
-    Each comes with the asked part of the features and with all of them: where a few features
-    decide everything, members without them are of little use. `names` are the parameters that
-    kinds set.
+    Distances come with the asked part of the features as well: where a few features decide
+    everything, members without them are of little use, elsewhere the parts make members differ.
+    Trees differ without it. `names` are the parameters that kinds set.
     """
     results, best = search.cv_results_, search.best_index_
     scores = results["mean_test_score"]
@@ -76,9 +81,10 @@ def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kin
         place = np.flatnonzero(same & (neighborhoods == neighborhood))
         top = place[np.argmax(scores[place])]
         if scores[top] >= min(worst, scores[best]):
-            params = {name: results[f"param_{name}"][top] for name in names}
-            parts = dict.fromkeys([max_features, 1.0])
-            kinds += [Kind(_plain(params), part) for part in parts]
+            params = _plain({name: results[f"param_{name}"][top] for name in names})
+            kinds.append(Kind(params, 1.0, int(top)))
+            if max_features < 1 and neighborhood not in GROWERS:
+                kinds.append(Kind(params, max_features))
     return kinds
 
 
@@ -115,21 +121,24 @@ def draw_features(
 class OutOfFold:
     """Predictions (c, n, m) of c kinds for samples that they were not fitted on.
 
-    A sample that several folds test gets the mean, one that none tests is left out.
+    A sample that several splits test gets the mean, one that none tests is left out.
     """
 
-    def __init__(self, n_kinds: int, n: int, m: int):
+    def __init__(self, n_kinds: int, splits: list[Split], n: int, m: int):
         self._sums = np.zeros((n_kinds, n, m))
+        self._tests = [test for _, test in splits]
         self._times = np.zeros(n)
+        for test in self._tests:
+            self._times[test] += 1
 
-    def add(self, test: Rows, predictions: Array) -> None:
-        """Take note of a fold: predictions (c, len(test), m)."""
-        self._sums[:, test] += predictions
-        self._times[test] += 1
+    def set(self, kind: int, predictions: list[Array]) -> None:
+        """Take note of a kind's predictions (q, m) for the test samples of each split."""
+        for test, prediction in zip(self._tests, predictions, strict=True):
+            self._sums[kind, test] += prediction
 
     @property
     def tested(self) -> NDArray[np.bool_]:
-        """Which samples some fold has tested, (n,)."""
+        """Which samples some split tests, (n,)."""
         return self._times > 0
 
     def predictions(self) -> Array:

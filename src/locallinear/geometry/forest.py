@@ -13,15 +13,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ..runtime.threads import thread_parts
+
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 # Shared leaves are counted in one byte, and leaves are numbered in two.
 MAX_TREES, MAX_TREE_LEAVES = 255, 2**16
-# Fewer queries than this are answered before a second thread has started.
-MIN_QUERIES = 32
-
 
 # A node splits `feature`, which is -1 for a leaf. Points with values up to `threshold` go on to the
 # next node, all others to the node `right`. For a leaf, `right` is its number within its tree.
@@ -175,13 +174,11 @@ class LeafNeighbors:
             part_leaves = np.ascontiguousarray(leaves[:, part])
             return most_shared(X[part], part_leaves, *stored, searchable, n_neighbors)
 
-        workers = effective_n_jobs(self.n_jobs)
-        step = max(MIN_QUERIES, -(-len(X) // workers))
-        parts = [slice(start, start + step) for start in range(0, max(len(X), 1), step)]
+        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
         if len(parts) == 1:
             n_shared, rows = search(parts[0])
         else:
-            with ThreadPoolExecutor(workers) as pool:
+            with ThreadPoolExecutor(len(parts)) as pool:
                 found = list(pool.map(search, parts))
             n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return len(leaves) / np.maximum(n_shared, 0.5) - 1 + self.forest.min_distance, rows

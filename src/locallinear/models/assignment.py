@@ -4,6 +4,8 @@ A sample takes the anchor with the smallest squared error: its own, or summed ov
 samples. Samples keep their residual in place of their target, which is residual plus model.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,31 +20,49 @@ Rows = NDArray[np.intp]
 
 
 def assign_samples(
-    samples: Samples, neighbors: Index, models: Array, first: int, Y: Array, total: int
+    fitted: Sequence[tuple[Samples, Array]], neighbors: Index, first: int, Y: Array, total: int
 ) -> None:
     """Write labels and residuals of the samples from row `first` on, whose targets are Y.
 
     Parameters
     ----------
-    models : (k, d + 1, m) of the anchors
+    fitted : samples, and models (k, d + 1, m) of the anchors, of models with the same inputs
+        Neighbours are searched once for all of them.
     total : `assignment_neighbors`
     """
-    Z, n_near = samples["Z"], min(total, samples.n_searchable)
-    k, d, m = len(models), Z.shape[1], Y.shape[1]
+    samples, n_near = fitted[0][0], min(total, fitted[0][0].n_searchable)
+    k, d, m = max(len(models) for _, models in fitted), samples["Z"].shape[1], Y.shape[1]
     for block in row_chunks(len(Y), n_near * 16):  # neighbours are searched for many at once
+        near = None
         if n_near > 1:
             near = neighbors.query(samples.points[first:][block], n_near)[1]
         for chunk in row_chunks(block.stop, n_near * (k * (m + 1) + d) * 8, block.start):
-            here, y = slice(first + chunk.start, first + chunk.stop), Y[chunk]
-            residuals = local_models.anchor_residuals(Z[here], y, models)
-            if n_near == 1:
-                errors = local_models.squared_errors(residuals)
-            else:
+            around = None
+            if near is not None:
                 around = near[chunk.start - block.start : chunk.stop - block.start]
-                errors = near_errors(samples, models, around, total, first, Y)
-            labels = local_models.best_anchors(errors, local_models.tie_floor(y))
-            samples["labels"][here] = labels
-            samples["residuals"][here] = local_models.own_residuals(residuals, labels)
+            for of_model, models in fitted:
+                _assign_chunk(of_model, models, first, chunk, Y, around, total)
+
+
+def _assign_chunk(
+    samples: Samples,
+    models: Array,
+    first: int,
+    chunk: slice,
+    Y: Array,
+    near: Rows | None,
+    total: int,
+) -> None:
+    """Write labels and residuals of a chunk; `near` (c, A) are samples whose errors decide."""
+    here, y = slice(first + chunk.start, first + chunk.stop), Y[chunk]
+    residuals = local_models.anchor_residuals(samples["Z"][here], y, models)
+    if near is None:
+        errors = local_models.squared_errors(residuals)
+    else:
+        errors = near_errors(samples, models, near, total, first, Y)
+    labels = local_models.best_anchors(errors, local_models.tie_floor(y))
+    samples["labels"][here] = labels
+    samples["residuals"][here] = local_models.own_residuals(residuals, labels)
 
 
 def assign_labelled(

@@ -1,5 +1,6 @@
 """FALLRegressor and FALLClassifier: FALL with targets of their own meaning."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -146,6 +147,24 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         X, Y = self._check_samples(X, y, reset=True)
         self._fit(X, Y, sample_weight, graph)
         return self
+
+    def fit_together(
+        self, siblings: "Sequence[FALLRegressor]", X: Any, y: Any, sample_weight: Any = None
+    ) -> None:
+        """Fit this model and its siblings, whose parameters differ by `random_state` alone.
+
+        Siblings share the geometry, which is this model's, and the search for neighbours; each has
+        anchors of its own.
+        """
+        X, Y = self._check_samples(X, y, reset=True)
+        self._fit(X, Y, sample_weight, None, siblings)
+
+    def append_together(
+        self, siblings: "Sequence[FALLRegressor]", X: Any, y: Any, sample_weight: Any
+    ) -> None:
+        """Add samples to this model and its siblings."""
+        X, Y = self._check_samples(X, y, reset=False)
+        self._append(X, Y, sample_weight, siblings)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -330,10 +349,28 @@ class FALLClassifier(ClassifierMixin, FALL):
             X, y = validated_classes(self, X, y, reset=False)
             self._append(X, self._one_hot(y), sample_weight)
         else:
-            X, y = validated_classes(self, X, y)
-            self._set_classes(np.unique(y if classes is None else classes))
-            self._fit(X, self._one_hot(y), sample_weight, None)
+            self.fit_together((), X, y, sample_weight, classes)
         return self
+
+    def fit_together(
+        self,
+        siblings: "Sequence[FALLClassifier]",
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        classes: ArrayLike | None = None,
+    ) -> None:
+        """As for `FALLRegressor`; `classes` are all classes, where y may lack some."""
+        X, y = validated_classes(self, X, y)
+        self._set_classes(np.unique(y if classes is None else classes))
+        self._fit(X, self._one_hot(y), sample_weight, None, siblings)
+
+    def append_together(
+        self, siblings: "Sequence[FALLClassifier]", X: Any, y: Any, sample_weight: Any
+    ) -> None:
+        """Add samples to this model and its siblings."""
+        X, y = validated_classes(self, X, y, reset=False)
+        self._append(X, self._one_hot(y), sample_weight, siblings)
 
     def predict(self, X: Any) -> NDArray:
         """Predict the classes of X, (q,)."""

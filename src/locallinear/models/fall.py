@@ -5,6 +5,7 @@ the sample's own target. A prediction averages the models of the nearest samples
 the paper's Algorithms 1 and 3, `predict` as Algorithm 2; docs/math.md maps symbols to names.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from ..checks import arguments as checks
 from ..checks.inputs import check_queries
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
 from ..checks.stored import check_stored_shapes
-from ..geometry.nearness import Geometry, Index, fit_geometry
+from ..geometry.nearness import Geometry, Index, Nearness, fit_geometry
 from ..geometry.neighbors import Neighbors, leave_out, neighbor_sets
 from ..geometry.spaces import ROUNDING, Space, same_space
 from ..io import save
@@ -43,8 +44,14 @@ FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_i
 FITTED += ["classes_", "feature_weights_"]
 FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 
-# The samples' columns that models of the same samples in the same feature space have alike.
+# What siblings have of their inputs and geometry, as the model has it that they are fitted with.
+INPUTS = ["n_features_in_", "feature_names_in_", "classes_", "feature_weights_"]
+INPUTS += ["_target_names", "_one_target"]
+
+# The samples' columns that models of the same samples in the same feature space have alike, and
+# those that models with the same geometry have alike.
 SHARED = ("Z", "weights")
+SIBLINGS_SHARE = ("Z", "points", "weights")
 
 
 class FALL(WithoutItself, BaseEstimator):
@@ -223,17 +230,37 @@ class FALL(WithoutItself, BaseEstimator):
         X[np.abs(X) <= ROUNDING * np.abs(X).max(axis=0)] = 0.0
         return X
 
-    def share_memory(self, others: "list[FALL]") -> None:
-        """Hold what is equal in the memory of the first of the others with the same space.
+    @property
+    def nearness(self) -> Nearness:
+        """How near is measured; siblings, which were fitted together, have the same object."""
+        check_is_fitted(self)
+        return self._geometry.nearness
 
-        All of them have the same samples.
+    @property
+    def n_stored(self) -> int:
+        """The number of rows that the samples take, removed ones included; for `take_back`."""
+        return self._samples.n_stored
+
+    def share_memory(self, others: "list[FALL]") -> None:
+        """Hold what is equal in the memory of the first of the others that has it.
+
+        All of them have the same samples. Siblings share the search for neighbours as well.
         """
         mine = self.feature_space
         like = next((other for other in others if same_space(mine, other.feature_space)), self)
-        self._geometry = Geometry(like.feature_space, self._geometry.nearness)
+        sibling = next((other for other in others if other.nearness is self.nearness), self)
         self._samples.trim()
+        if sibling is not self:
+            self._share_geometry(sibling)
+            return
+        self._geometry = Geometry(like.feature_space, self.nearness)
         if self._samples.share(like._samples, SHARED):
             self._neighbors.update(self._samples.points, self._samples.searchable)
+
+    def _share_geometry(self, sibling: "FALL") -> None:
+        """Hold the sibling's geometry, its inputs and its search for neighbours."""
+        self._geometry, self._neighbors = sibling._geometry, sibling._neighbors
+        self._samples.share(sibling._samples, SIBLINGS_SHARE)
 
     def signature(self) -> tuple[Any, ...]:
         """What members of one ensemble must have alike: scaling, samples' shape, and weights."""
@@ -255,12 +282,18 @@ class FALL(WithoutItself, BaseEstimator):
         -------
         self
         """
-        numbers = self.check_forget(indices)
-        self._mean_target = None
-        self._samples.remove(numbers)
-        self._neighbors.update(self._samples.points, self._samples.searchable)
-        self.n_samples_fit_ = len(self._samples)
+        self.forget_together([], self.check_forget(indices))
         return self
+
+    def forget_together(self, siblings: "Sequence[FALL]", numbers: Rows) -> None:
+        """Remove samples from this model and its siblings; `numbers` are from `check_forget`."""
+        for model in [self, *siblings]:
+            model._mean_target = None
+            model._samples.remove(numbers)
+            model.n_samples_fit_ = len(model._samples)
+        self._neighbors.update(self._samples.points, self._samples.searchable)
+        for model in siblings:
+            model._share_geometry(self)
 
     def check_forget(self, indices: ArrayLike) -> Rows:
         """The numbers of samples that `forget` can remove; an error where it cannot."""
@@ -291,15 +324,17 @@ class FALL(WithoutItself, BaseEstimator):
     def fitted_state(self, like: "FALL | None" = None) -> dict[str, Any]:
         """What a file has to hold of the fitted model, as plain values and arrays.
 
-        Without the space and the samples' columns that `like`, which is in the file too, shares.
+        `like` is in the file too: what this model shares with it is left out, that is the space
+        and the samples' inputs, and of siblings the nearness as well.
         """
         check_is_fitted(self)
         rows = self._samples.rows()
         names = [name for name in self._samples if name != "points"]
         state: dict[str, Any] = {
             "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
-            "nearness": self._geometry.nearness.arrays(),
         }
+        if like is None or like.nearness is not self.nearness:
+            state["nearness"] = self.nearness.arrays()
         if like is None:
             state["space"] = self.feature_space.arrays()
         else:
@@ -318,19 +353,33 @@ class FALL(WithoutItself, BaseEstimator):
         for name in FITTED:
             if name in attributes:
                 setattr(self, name, attributes[name])
-        geometry = Geometry.from_arrays(columns["Z"].shape[1], state["space"], state["nearness"])
+        if like is not None and "nearness" not in state:
+            geometry = like._geometry
+        else:
+            d = columns["Z"].shape[1]
+            geometry = Geometry.from_arrays(d, state["space"], state["nearness"])
         searchable = columns.pop("searchable", None)
         self._hold(geometry, Samples.located(geometry, searchable, **columns))
 
     # --- Fitting ------------------------------------------------------------------------------
 
-    def _fit(self, X: Array, Y: Array, sample_weight: Any, graph: Any) -> None:
-        """Algorithm 1: anchors, then each sample's anchor and its residual from it."""
+    def _fit(
+        self,
+        X: Array,
+        Y: Array,
+        sample_weight: Any,
+        graph: Any,
+        siblings: "Sequence[FALL]" = (),
+    ) -> None:
+        """Algorithm 1: anchors, then each sample's anchor and its residual from it.
+
+        Siblings are models whose parameters differ from this one's by `random_state` alone. They
+        are fitted as well, with anchors of their own in the same geometry.
+        """
         weights = checks.check_sample_weights(sample_weight, len(X))
         checks.check_some_weight(weights)
         if graph is not None:
             graph = checks.check_graph(graph, len(X))
-        self._constant = float(self.fit_intercept)
         geometry, Z = fit_geometry(
             X,
             Y,
@@ -339,11 +388,8 @@ class FALL(WithoutItself, BaseEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        columns: dict[str, NDArray] = {
-            "Z": Z.copy() if Z is X else Z,  # what is written into X later must not reach the model
-            "residuals": np.empty_like(Y),
-            "labels": np.empty(len(X), dtype=np.int32),
-        }
+        # What is written into X later must not reach the model.
+        columns: dict[str, NDArray] = {"Z": Z.copy() if Z is X else Z}
         if weights is not None:
             columns["weights"] = weights
         samples = Samples.located(geometry, weights_above_zero(weights), **columns)
@@ -351,15 +397,29 @@ class FALL(WithoutItself, BaseEstimator):
         self.__dict__.pop("feature_weights_", None)
         if geometry.nearness.feature_weights is not None:
             self.feature_weights_ = geometry.nearness.feature_weights
-        self._hold(geometry, samples)
+        models = [self, *siblings]
         try:
             with one_blas_thread():
-                self._fit_anchors(X, Y, graph)
+                for model in models:
+                    model._begin(self, geometry, samples, Y)
+                    model._fit_anchors(X, Y, graph)
                 self._neighbors.build()
-                self._assign(0, Y)
+                self._assign(0, Y, siblings)
         except BaseException:
-            del self._samples  # half a model is none
+            for model in models:
+                model.__dict__.pop("_samples", None)  # half a model is none
             raise
+
+    def _begin(self, like: "FALL", geometry: Geometry, samples: Samples, Y: Array) -> None:
+        """Hold samples without labels yet; inputs and the search for neighbours as `like` has."""
+        own = samples.beside(residuals=np.empty_like(Y), labels=np.empty(len(Y), dtype=np.int32))
+        self._constant = float(self.fit_intercept)
+        self._hold(geometry, own)
+        if like is not self:
+            for name in INPUTS:
+                if hasattr(like, name):
+                    setattr(self, name, getattr(like, name))
+            self._share_geometry(like)
 
     def _hold(self, geometry: Geometry, samples: Samples) -> None:
         """Take samples as those of the model, and index them for the neighbour search."""
@@ -422,35 +482,55 @@ class FALL(WithoutItself, BaseEstimator):
         near, padding = neighbor_sets(graph, rows, samples.searchable)
         return near, np.inf, padding
 
-    def _assign(self, first: int, Y: Array) -> None:
+    def _assign(self, first: int, Y: Array, siblings: "Sequence[FALL]" = ()) -> None:
         """Theorem 3: the anchors of the samples from row `first` on, whose targets are Y."""
-        total = self.assignment_neighbors
-        assign_samples(self._samples, self._neighbors, self._models, first, Y, total)
+        fitted = [(model._samples, model._models) for model in [self, *siblings]]
+        assign_samples(fitted, self._neighbors, first, Y, self.assignment_neighbors)
 
-    def _append(self, X: Array, Y: Array, sample_weight: Any) -> None:
+    def _append(
+        self, X: Array, Y: Array, sample_weight: Any, siblings: "Sequence[FALL]" = ()
+    ) -> None:
         """Add samples: only they are assigned, the anchors and all others stay."""
         check_after_fit(self)
         weights = checks.check_sample_weights(sample_weight, len(X))
-        samples = self._samples
         Z, points = self._geometry.locate(X)
         new = {"Z": Z, "residuals": Y, "labels": np.zeros(len(X))}
         if points is not Z:
             new["points"] = points
+        models, first = [self, *siblings], self._samples.n_stored
+        try:
+            for model in models:
+                model._append_rows(weights, **new)
+            self._neighbors.update(self._samples.points, self._samples.searchable)
+            for model in siblings:
+                model._share_geometry(self)
+            self._assign(first, Y, siblings)
+        except BaseException:
+            self.take_back(first, siblings)  # samples without an anchor must not stay
+            raise
+        for model in models:
+            model.n_samples_fit_ = len(model._samples)
+
+    def _append_rows(self, weights: Array | None, **new: NDArray) -> None:
+        """Add rows to the samples, without their anchors yet."""
+        samples, n = self._samples, len(new["Z"])
         if weights is not None and "weights" not in samples:
             samples.add_column("weights", 1.0)
         if "weights" in samples:
-            new["weights"] = weights = np.ones(len(X)) if weights is None else weights
-        searchable = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        first = samples.append(searchable, **new)
+            new["weights"] = weights = np.ones(n) if weights is None else weights
+        searchable = np.ones(n, dtype=bool) if weights is None else weights > 0
         self._mean_target = None
-        try:
-            self._neighbors.update(samples.points, samples.searchable)
-            self._assign(first, Y)
-        except BaseException:
-            samples.cut(first)  # samples without an anchor must not stay
-            self._index_samples()
-            raise
-        self.n_samples_fit_ = len(samples)
+        samples.append(searchable, **new)
+
+    def take_back(self, first: int, siblings: "Sequence[FALL]" = ()) -> None:
+        """Remove the rows from `first` on, which were added last, from this model and siblings."""
+        for model in [self, *siblings]:
+            model._mean_target = None
+            model._samples.cut(first)
+            model.n_samples_fit_ = len(model._samples)
+        self._index_samples()
+        for model in siblings:
+            model._share_geometry(self)
 
     def _assign_labelled(self, X: Array, Y: Array) -> Rows:
         """The best anchor of labelled samples that are not stored, (q,)."""
@@ -490,6 +570,22 @@ class FALL(WithoutItself, BaseEstimator):
                     self.alpha,
                     self._constant,
                 )
+        return out
+
+    def predict_together(
+        self, siblings: "Sequence[FALL]", Z: Array, without: Rows | None = None
+    ) -> Array:
+        """Predictions of this model and its siblings, which have the same neighbours: (s, q, m)."""
+        from ..kernels.local.siblings import correction_factors, predict_one  # compiled
+
+        models = [self, *siblings]
+        shares, near = self._shares(Z, without)
+        inputs = self._samples["Z"]
+        factors = correction_factors(Z, inputs, near, shares, float(self.alpha), self._constant)
+        out = np.empty((len(models), len(Z), self._models.shape[2]))
+        for model, prediction in zip(models, out, strict=True):
+            own = model._samples["residuals"], model._samples["labels"], model._models
+            predict_one(Z, near, shares, factors, *own, prediction)
         return out
 
     def loo_numeric(self) -> Array:

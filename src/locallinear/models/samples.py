@@ -50,6 +50,12 @@ class Samples:
             columns["points"] = points
         return cls(searchable, **columns)
 
+    def beside(self, **columns: NDArray) -> "Samples":
+        """The same rows with more columns, in the same memory as far as they are the same."""
+        mask = self.searchable
+        shared = {name: self[name] for name in self if name != "searchable"}
+        return Samples(None if mask is None else mask.copy(), **shared, **columns)
+
     def __getstate__(self) -> dict[str, Any]:
         self.trim()
         return self.__dict__.copy()
@@ -70,6 +76,11 @@ class Samples:
     def get(self, name: str) -> NDArray | None:
         """A column, or None where there is none of that name."""
         return self[name] if name in self._buffers else None
+
+    @property
+    def n_stored(self) -> int:
+        """The number of rows, removed rows included."""
+        return self._used
 
     @property
     def points(self) -> NDArray:

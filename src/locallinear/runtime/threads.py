@@ -21,6 +21,16 @@ def all_threads() -> int:
     return _openmp_effective_n_threads()
 
 
+# Fewer rows than this are done before a second thread has started.
+MIN_ROWS = 32
+
+
+def thread_parts(n_rows: int, n_threads: int) -> list[slice]:
+    """Rows in at most so many parts of about the same size; at least one part."""
+    step = max(MIN_ROWS, -(-n_rows // n_threads))
+    return [slice(start, start + step) for start in range(0, max(n_rows, 1), step)]
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Context in which each matrix product uses one thread.

@@ -106,8 +106,6 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         inputs, targets = self._check_samples(X, y)
         weights = check_sample_weights(sample_weight, len(inputs))
         seed = fixed_seed(self.random_state)
-        estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
-        grid = check_grid(self.grid, estimator)
         splits = make_splits(
             self.cv,
             inputs,
@@ -117,11 +115,29 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
             seed=seed,
             classifier=isinstance(self, ClassifierMixin),
         )
+        self.run_search(inputs, targets, weights, splits, seed, deadline)
+        estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
+        self.best_estimator_ = estimator.set_params(**self.best_params_)
+        self.best_estimator_.fit(X, y, sample_weight)
+        return self
+
+    def run_search(
+        self,
+        X: Array,
+        y: NDArray[Any],
+        weights: Array | None,
+        splits: list[tuple[Rows, Rows]],
+        seed: int,
+        deadline: float,
+    ) -> Search:
+        """Score the grid on splits of checked samples; sets the results, and fits nothing."""
+        estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
+        grid = check_grid(self.grid, estimator)
         fixed = {name: [value] for name, value in estimator.get_params().items()}
         all_values = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
         score_weights = _scores.score_weights(self.scoring, weights)
         parts = [
-            self._split(inputs, targets, weights, score_weights, train, test, all_values, seed)
+            self._split(X, y, weights, score_weights, train, test, all_values, seed)
             for train, test in splits
         ]
         search = Search(all_values, *zip(*parts, strict=True))
@@ -135,14 +151,12 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
                 f"The search was interrupted; the best of {self.n_configurations_:,} "
                 f"configurations is kept, of {total:,} in the grid.",
                 UserWarning,
-                stacklevel=3,  # past scikit-learn's check of the parameters
+                stacklevel=4,  # past scikit-learn's check of the parameters
             )
         at_edges = ", ".join(edges(grid, self.best_params_))
         if self.verbose and at_edges:
             print(f"Best at the edge of the grid: {at_edges} that was tried.", file=sys.stderr)
-        self.best_estimator_ = estimator.set_params(**self.best_params_)
-        self.best_estimator_.fit(X, y, sample_weight)
-        return self
+        return search
 
     def _set_results(self, search: Search, grid: Grid) -> None:
         """Set `cv_results_` and the best configuration from the scores."""

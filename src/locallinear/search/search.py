@@ -212,6 +212,37 @@ class Search:
                 )
         return out
 
+    def predictions_of(self, configuration: int) -> list[Array]:
+        """Predictions (q, m) of each split's test samples by one configuration of the grid."""
+        at = np.unravel_index(configuration, self.scores.shape[1:])
+        cell = dict(zip(self.axes, map(int, at), strict=True))
+        if not self._learned(cell):  # one number of rounds stands for all
+            cell["metric_iterations"] = 0
+        value = {name: self.grid[name][i] for name, i in cell.items()}
+        with one_blas_thread():
+            return [self._predict_split(split, cell, value) for split in self.splits]
+
+    def _predict_split(self, split: Split, cell: dict[str, int], value: dict[str, Any]) -> Array:
+        fold = split.fold(tuple(value[name] for name in GEOMETRY))
+        sets = fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"])
+        # One set serves all numbers of anchors, or there is one set per number.
+        anchors = sets[cell["n_anchors"] if len(sets) > 1 else 0]
+        models = anchors.model_path(
+            value["n_anchor_neighbors"],
+            [value["anchor_alpha"]],
+            value["anchor_l1_ratio"],
+            value["fit_intercept"],
+        )
+        labels, own = anchors.assign(models, value["assignment_neighbors"])
+        weightings, _ = fold.weightings(cell["weights"], value["fit_intercept"])
+        predictor = Predictor(fold, models, labels, own, weightings)
+        counts = np.concatenate([weighting.neighbor_counts for weighting in weightings])
+        choice = anchors.count_positions[cell["n_anchors"] if len(sets) == 1 else 0]
+        position = np.searchsorted(counts, value["n_neighbors"]), cell["alpha"], choice
+        column = np.ravel_multi_index(position, predictor.shape)
+        blocks = [predictions[..., column] for _, predictions in predictor.predictions()]
+        return np.concatenate(blocks, axis=1).T
+
     def _score_split(
         self,
         make_metric: Callable[[], Metric],
