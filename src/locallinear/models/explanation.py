@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..runtime.extras import extra
+from .shapley import shapley_of
 
 if TYPE_CHECKING:
     import pandas
@@ -147,42 +148,122 @@ class LocalExplanation:
         encoded = None if self.encoded is None else self.encoded.take(rows)
         return replace(self, **taken, encoded=encoded)
 
-    def to_frame(self) -> "pandas.DataFrame":
-        """One line per query, target and feature: value, coefficient and contribution.
+    def shapley(
+        self, background: Any = None, n_permutations: int = 2, random_state: Any = None
+    ) -> Array:
+        """Shapley values of the model's own predictions: what each feature adds, level included.
 
-        With scaling "quantile" the value is followed by its rank, which the coefficient
-        multiplies. Queries have the names of the frame that they came in. The feature
-        "(intercept)" has the constant and no value; a query's contributions to a target add up to
-        the prediction. Needs pandas.
+        Every feature gets its mean effect on the prediction when its value replaces that of a
+        background row, over orders in which the features are replaced. Neighbours are searched
+        again at each step, so that who is near counts too. The values of a query add up to its
+        prediction minus the mean prediction of the background (to rounding, for any number of
+        permutations). Samples that were explained without themselves (`samples`) are attributed
+        so too: the sample is no neighbour in any of these predictions.
+
+        Parameters
+        ----------
+        background : array-like (b, d), optional
+            Rows that stand for "in general"; by default at most 100 training samples, drawn at
+            random. A TableModel takes a frame.
+        n_permutations : int, default=2
+            Random orders per background row, in pairs of an order and its reverse. The error
+            falls with the root of n_permutations times b. With two orders and 100 background rows
+            it was 4 % of a row's largest value with neighborhood "euclidean" and 1 % with the
+            others, on 3,000 simulated rentals with 12 features, in 10 to 60 ms per row.
+        random_state : int, RandomState or None, default=None
+            Chance in the orders and in the choice of a background.
+
+        Returns
+        -------
+        values : array (q, d, m)
+            For a classifier, of the linear scores of the classes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from locallinear import FALLRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = FALLRegressor(n_neighbors=20, random_state=0).fit(X[:400], y[:400])
+        >>> why = model.explain(X[400:402])
+        >>> values = why.shapley(X[:50], random_state=0)
+        >>> values.shape
+        (2, 10, 1)
+        >>> total = values.sum(axis=1)[:, 0] + model.predict(X[:50]).mean()
+        >>> bool(abs(total - why.prediction).max() < 1e-9)
+        True
+        """
+        return shapley_of(self, background, n_permutations, random_state)
+
+    def to_shap(self, **options: Any) -> Any:
+        """The Shapley values as an `Explanation` of the package shap, for its plots.
+
+        Parameters
+        ----------
+        options : as for `shapley`
+
+        Returns
+        -------
+        shap.Explanation
+            Values (q, d), or (q, d, m) for several targets or classes, with base values so that
+            both add up to the predictions. Needs shap.
+        """
+        shap = extra("shap", None, "Explanations for the package shap")
+        values = self.shapley(**options)
+        bases = self.prediction.reshape(len(values), -1) - values.sum(axis=1)
+        one = self.prediction.ndim == 1
+        return shap.Explanation(
+            values=values[:, :, 0] if one else values,
+            base_values=bases[:, 0] if one else bases,
+            data=np.asarray(self.X),
+            feature_names=list(self.feature_names),
+            output_names=self.target_names[0] if one else list(self.target_names),
+        )
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One line per query, target and feature, with its value and what it adds.
+
+        Columns: `value`; `slope`, in units; `part`, the layers of the prediction; and the linear
+        model itself, `coef` and `contribution` (with scaling "quantile" also `rank`, which the
+        coefficient multiplies). The parts of a query add up to its prediction over the lines
+        "(baseline)", "(neighborhood)" and those of the features, and so do the contributions over
+        those of the features and "(intercept)". Queries have the names of the frame that they
+        came in. Needs pandas.
         """
         pandas = extra("pandas", "report", "Frames")
-        q = len(self.contributions)
+        q, _, m = self.contributions.shape
         queries = range(q) if self.index is None else self.index
         lines = [
             (query, target, feature)
             for query in queries
             for target in self.target_names
-            for feature in [*self.feature_names, "(intercept)"]
+            for feature in ["(baseline)", "(neighborhood)", *self.feature_names, "(intercept)"]
         ]
-        constant = self.intercept[:, None, :]
+        no_line = np.full((q, 1, m), np.nan)
+        baseline = np.broadcast_to(self.baseline, no_line.shape)
+        level, constant = self.neighborhood_part[:, None], self.intercept[:, None]
         columns = {
-            "coef": np.concatenate([self.coef, constant], axis=1),
-            "contribution": np.concatenate([self.contributions, constant], axis=1),
+            "slope": [no_line, no_line, self.slopes, no_line],
+            "part": [baseline, level, self.difference_parts, no_line],
+            "coef": [no_line, no_line, self.coef, constant],
+            "contribution": [no_line, no_line, self.contributions, constant],
         }
         frame = pandas.DataFrame(
-            {name: column.swapaxes(1, 2).ravel() for name, column in columns.items()},
+            {
+                name: np.concatenate(blocks, axis=1).swapaxes(1, 2).ravel()
+                for name, blocks in columns.items()
+            },
             index=pandas.MultiIndex.from_tuples(lines, names=["query", "target", "feature"]),
         )
-        for name, of_queries in [("rank", self.ranks), ("value", self.X)]:
+        for name, at, of_queries in [("value", 0, self.X), ("rank", 3, self.ranks)]:
             if of_queries is not None:
                 values = np.asarray(of_queries)
                 nothing = np.full((q, 1), np.nan, dtype=values.dtype)
-                each = np.concatenate([values, nothing], axis=1)
-                frame.insert(0, name, np.repeat(each, len(self.target_names), axis=0).ravel())
+                each = np.concatenate([nothing, nothing, values, nothing], axis=1)
+                frame.insert(at, name, np.repeat(each, m, axis=0).ravel())
         return frame
 
     def plot(self, row: int = 0, target: int | str = 0, ax: Any = None, **options: Any) -> Any:
-        """Draw one prediction's contributions and the neighbours that it was made from.
+        """Draw the layers of one prediction, and the neighbours that it was made from.
 
         Parameters
         ----------

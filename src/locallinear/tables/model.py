@@ -66,6 +66,11 @@ class TableModel:
         return self.encoding.columns
 
     @property
+    def column_numbers(self) -> NDArray[np.intp]:
+        """The number of the column that each feature of the estimator comes from, (d,)."""
+        return self.encoding.owners
+
+    @property
     def target_names(self) -> list[str]:
         """Names of the targets, or of the classes."""
         if self.encoding.classify:
