@@ -144,14 +144,19 @@ def test_large_alpha_on_a_connected_graph_is_one_least_squares_model():
     assert models_of(model)[0, :, 0] == pytest.approx(lstsq(design(model, X), y)[0], abs=1e-6)
 
 
-def test_an_isolated_sample_gets_the_shortest_model_that_fits_it():
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_an_isolated_sample_gets_the_model_that_fits_it_nearest_to_that_of_all_samples(
+    fit_intercept,
+):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 3)), rng.normal(size=10)
     graph = sparse.lil_array((10, 10))
     graph[0, 1] = graph[1, 0] = 1
-    model = NetworkLassoRegressor(fit_intercept=False).fit(X, y, graph.tocsr())
-    shortest = X[5] * y[5] / (X[5] @ X[5])
-    assert model.coef_[5, :, 0] == pytest.approx(shortest, rel=1e-6)
+    model = NetworkLassoRegressor(fit_intercept=fit_intercept).fit(X, y, graph.tocsr())
+    rows = design(model, X)
+    of_all = lstsq(rows, y)[0]
+    expected = of_all + rows[5] * (y[5] - rows[5] @ of_all) / (rows[5] @ rows[5])
+    assert models_of(model)[5, :, 0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_constant_target_is_fitted_with_intercepts_alone():

@@ -38,6 +38,10 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     include the intercept when it is fitted, with each undirected edge counted once. The norms
     are not squared, so whole groups of neighbours get exactly one model: `labels_`.
 
+    No edge connects the components of the graph. Where the samples of a component do not decide
+    its models, as when they are fewer than the coefficients, the models are, of all optimal ones,
+    nearest to the least-squares model of all samples.
+
     The fit depends on the features' units and, with an intercept, on their origin:
     standardise them unless their units are comparable.
 
@@ -147,6 +151,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         # Compiled: not loaded before they are needed.
         from ..kernels.network.problem import make_problem
         from ..kernels.network.solver import solve
+        from ..kernels.network.undecided import nearest_to_all_samples
 
         X, y = validated_targets(self, X, y)
         Y = y.reshape(len(y), -1).astype(np.float64)
@@ -175,10 +180,13 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 _floor(Y),
                 None if start is None else start[:, : rows.shape[1]],
             )
+            models = solution.models
+            if not exclusive_alpha:  # the exclusive norm decides: there is no other optimum
+                models = nearest_to_all_samples(problem, models)
         if not solution.converged:
             self._warn(solution, unavoidable)
         self._models = np.zeros((len(X), X.shape[1] + 1, Y.shape[1]))
-        self._models[:, : rows.shape[1]] = solution.models[node]
+        self._models[:, : rows.shape[1]] = models[node]
         self._single_target = y.ndim == 1
         self.coef_, self.intercept_ = self._models[:, :-1], self._models[:, -1]
         self.labels_ = _number_by_appearance(solution.labels[node])

@@ -13,8 +13,9 @@ of neighbours share nearly all their work:
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..compiler import njit
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

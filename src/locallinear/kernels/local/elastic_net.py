@@ -14,8 +14,9 @@ Plain loops throughout: numba compiles them in a fraction of the time of array e
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..compiler import njit
 
 Array = NDArray[np.float64]
 

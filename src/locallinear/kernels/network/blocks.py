@@ -16,9 +16,9 @@ stop the whole aggregate, although this node could move by itself.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiler import njit
 from . import FAST
 
 Array = NDArray[np.float64]

@@ -10,9 +10,9 @@ T), and all is scaled down, component by component, until no edge is above its l
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiler import njit
 from .blocks import PseudoInverses, apply_blocks, pseudo_inverses
 from .edges import add_samples, divergence, predict_samples
 from .problem import Problem

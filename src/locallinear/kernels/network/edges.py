@@ -4,9 +4,9 @@ Models W are (G, m, p); flows U and differences D of models are (E, m, p).
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiler import njit
 from . import FAST
 
 Array = NDArray[np.float64]

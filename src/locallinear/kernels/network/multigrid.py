@@ -10,9 +10,9 @@ between targets there is one set of blocks per target, S sets in all, on one gra
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiler import njit
 from . import FAST
 from .aggregates import coarsen
 from .blocks import invert_dense, invert_sparse, pseudo_inverse

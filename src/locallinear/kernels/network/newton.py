@@ -9,9 +9,9 @@ coefficients of the exclusive norm are treated in the same way, with s = w/√(w
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiler import njit
 from . import FAST
 from .edges import add_samples, curved_difference, divergence, linearise, predict_samples
 from .problem import Problem, State

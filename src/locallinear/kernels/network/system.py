@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiler import njit
 from . import FAST
 from .edges import curved_difference
 from .multigrid import Hierarchy, build_hierarchy, make_space, v_cycle

@@ -5,7 +5,8 @@ the thread that grows it. A compiled stream of numbers is needed because trees g
 """
 
 import numpy as np
-from numba import njit
+
+from ..compiler import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

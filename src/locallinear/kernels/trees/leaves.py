@@ -5,7 +5,8 @@ its parent. Axis letters: q queries, n points, d features, T trees, K neighbours
 """
 
 import numpy as np
-from numba import njit
+
+from ..compiler import njit
 
 # Comparing all points is this many times faster per point than going through the members of a leaf.
 SCAN_RATIO = 16

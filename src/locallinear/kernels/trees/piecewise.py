@@ -8,7 +8,8 @@ which are a one, the regressors and the targets.
 """
 
 import numpy as np
-from numba import njit
+
+from ..compiler import njit
 
 
 @njit(cache=True, nogil=True)

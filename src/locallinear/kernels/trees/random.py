@@ -4,8 +4,8 @@ Axis letters: n samples, d features, m targets.
 """
 
 import numpy as np
-from numba import njit
 
+from ..compiler import njit
 from .growth import node_sums, partition, uniform
 
 
