@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 
 import locallinear
 from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
-from locallinear.geometry.forest import LeafNeighbors
+from locallinear.geometry import leaf_neighbors
+from locallinear.geometry.leaf_neighbors import LeafNeighbors, Lists, Tables
 from locallinear.geometry.nearness import nearness_from_arrays
 from locallinear.geometry.trees import GROWERS, grow_piecewise
 from problems import needle
@@ -38,8 +39,9 @@ def grown(request):
 def walk(trees, t, x):
     """The leaf of a point in a tree, found step by step."""
     position = trees.roots[t]
-    while (node := trees.nodes[position])["feature"] >= 0:
-        goes_left = x[node["feature"]] <= node["threshold"]
+    while (node := trees.nodes[position])["split"] >= 0:
+        feature, cut = divmod(int(node["split"]), 256)
+        goes_left = x[feature] <= trees.cuts[trees.cut_starts[feature] + cut]
         position = position + 1 if goes_left else node["right"]
     return node["right"]
 
@@ -49,7 +51,7 @@ def walk(trees, t, x):
 
 def test_leaves_are_those_of_a_walk_down_each_tree(grown):
     X, _, trees, _ = grown
-    expected = [[walk(trees, t, x) for x in X[:20]] for t in range(len(trees.roots))]
+    expected = [[walk(trees, t, x) for t in range(len(trees.roots))] for x in X[:20]]
     assert_array_equal(trees.leaves(X[:20]), expected)
 
 
@@ -61,7 +63,7 @@ def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
     distances, rows = LeafNeighbors(trees, X, searchable, n_jobs).query(queries, 5)
     query_leaves, point_leaves = trees.leaves(queries), trees.leaves(X)
     for i, x in enumerate(queries):
-        shared = (point_leaves == query_leaves[:, [i]]).sum(axis=0)
+        shared = (point_leaves == query_leaves[i]).sum(axis=1)
         squares = ((X - x) ** 2).sum(axis=1)
         candidates = np.flatnonzero(searchable)
         order = np.lexsort((candidates, squares[candidates], -shared[candidates]))
@@ -69,8 +71,37 @@ def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
         assert_array_equal(rows[i], expected)
         assert_allclose(
             distances[i] - trees.min_distance,
-            len(query_leaves) / np.maximum(shared[expected], 0.5) - 1,
+            len(trees.roots) / np.maximum(shared[expected], 0.5) - 1,
         )
+
+
+@pytest.mark.parametrize("structure", [Lists, Tables])
+def test_both_structures_find_points_that_are_added_later(grown, monkeypatch, structure):
+    X, _, trees, _ = grown
+    monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", 0 if structure is Tables else np.inf)
+    searchable = np.arange(len(X)) % 7 > 0
+    neighbors = LeafNeighbors(trees, X[:100], searchable[:100], 1)
+    neighbors.query(X[:3], 2)
+    neighbors.update(X, searchable)
+    index = neighbors.build()
+    assert isinstance(index.structure, structure)
+    assert (index.n_held, len(index.newest)) == (100, 50)
+    whole = LeafNeighbors(trees, X, searchable, 1)
+    for found, expected in zip(neighbors.query(X, 4), whole.query(X, 4), strict=True):
+        assert_array_equal(found, expected)
+
+
+def test_tables_find_nearly_all_of_the_points_that_share_the_most_leaves(grown, monkeypatch):
+    _, _, _, grow = grown
+    rng = np.random.default_rng(0)
+    X, Q = rng.uniform(size=(4000, 4)), rng.uniform(size=(200, 4))
+    trees = grow(X, np.sin(5 * X[:, :1]) * X[:, [1]] + X[:, [2]], None, FEW, 0, None)
+    monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", np.inf)
+    _, expected = LeafNeighbors(trees, X, None, 1).query(Q, 5)
+    monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", 0)
+    _, found = LeafNeighbors(trees, X, None, 1).query(Q, 5)
+    common = [np.isin(a, b).mean() for a, b in zip(found, expected, strict=True)]
+    assert np.mean(common) > 0.9
 
 
 def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(make_problem):
@@ -81,7 +112,7 @@ def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(ma
         query_leaves, point_leaves = (
             model._geometry.nearness.leaves(model.feature_space.transform(A)) for A in (Q, X)
         )
-        shared = (query_leaves[:, :, None] == point_leaves[:, explanation.neighbors]).mean(axis=0)
+        shared = (query_leaves[:, None] == point_leaves[explanation.neighbors]).mean(axis=2)
         assert shared.min() > 0
         differ = shared.max(axis=1) < 1
         assert differ.mean() > 0.9
@@ -257,29 +288,28 @@ def test_files_and_pickles_keep_the_trees(make_problem, path, neighborhood):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "change"),
     [
-        ("right", 10**6),
-        ("right", 0),
-        ("right", -5),
-        ("feature", 4),
-        ("roots", -1),
-        ("roots", 10**6),
+        ("splits", lambda a: a[:-1]),  # the last tree does not end
+        ("splits", lambda a: a[:0]),
+        ("splits", lambda a: a[None]),
+        ("splits", lambda a: a.astype(">i4")),
+        ("splits", lambda a: np.where(a >= 0, a + 4 * 256, a).astype(np.int32)),  # no such feature
+        ("splits", lambda a: np.where(a >= 0, a | 255, a).astype(np.int32)),  # no such cut
+        ("splits", lambda a: np.where(a >= 0, a, -2).astype(np.int32)),
+        ("splits", lambda a: np.tile(a, 30)),  # too many trees to count in a byte
+        ("cuts", lambda a: a[1:]),
+        ("cuts", lambda a: np.where(np.arange(len(a)) == 0, np.nan, a)),
+        ("cut_starts", lambda a: a[:-1]),
+        ("cut_starts", lambda a: a[::-1]),
+        ("feature_weights", lambda a: a[:-1]),
+        ("min_distance", lambda a: np.array(2.0)),
     ],
 )
-def test_trees_that_cannot_be_walked_are_refused(grown, name, value):
-    arrays = {key: array.copy() for key, array in grown[2].arrays().items()}
-    inner = np.flatnonzero(arrays["feature"] >= 0)[3]
-    arrays[name][0 if name == "roots" else inner] = value
-    with pytest.raises(ValueError, match="do not fit each other"):
-        nearness_from_arrays(4, **arrays)
-    nearness_from_arrays(4, **grown[2].arrays())
-
-
-@pytest.mark.parametrize("change", [lambda a: a[None], lambda a: a.astype(">i8"), lambda a: a[:0]])
-def test_roots_that_are_not_a_list_of_numbers_are_refused(grown, change):
+def test_trees_that_cannot_be_walked_are_refused(grown, name, change):
     arrays = grown[2].arrays()
-    arrays["roots"] = change(arrays["roots"])
+    nearness_from_arrays(4, **arrays)
+    arrays[name] = change(arrays[name])
     with pytest.raises(ValueError, match="do not fit each other"):
         nearness_from_arrays(4, **arrays)
 

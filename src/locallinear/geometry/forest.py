@@ -1,31 +1,29 @@
-"""Grown trees as arrays, and neighbours that share leaves in them.
+"""Grown trees as arrays: which leaf a point falls into.
 
 Trees split where the target changes, or where its relation to the inputs changes. Samples that
 share many leaves are alike in what matters for the target, even if they are far apart in features
-that do not matter. The trees predict nothing here: their leaves find and weigh neighbours.
-`trees` grows them.
+that do not matter. The trees predict nothing here: their leaves find and weigh neighbours
+(`leaf_neighbors`). `trees` grows them.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
-
-from ..runtime.threads import thread_parts
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
-# Shared leaves are counted in one byte, and leaves are numbered in two.
-MAX_TREES, MAX_TREE_LEAVES = 255, 2**16
+# Shared leaves are counted in one byte, and leaves are numbered in two. A feature has at most so
+# many cuts, so that a value is one of 256 bins.
+MAX_TREES, MAX_TREE_LEAVES, MAX_CUTS = 255, 2**16, 255
 
-# A node splits `feature`, which is -1 for a leaf. Points with values up to `threshold` go on to the
-# next node, all others to the node `right`. For a leaf, `right` is its number within its tree.
-COLUMNS = {"threshold": np.float64, "feature": np.int32, "right": np.int32}
-NODE = np.dtype(list(COLUMNS.items()))
+# Of a node that splits feature f at its cut number c, `split` is 256 f + c; it is -1 for a leaf.
+# Points with values up to the cut go on to the next node, all others to the node `right`. For a
+# leaf, `right` is its number within its tree.
+NODE = np.dtype([("split", np.int32), ("right", np.int32)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,151 +32,110 @@ class Forest:
 
     Parameters
     ----------
-    roots : (T,) the first node of each tree
-    nodes : the nodes of all trees, one tree after the other; a left child follows its parent
+    splits : what each node splits, one tree after the other, each in preorder (see `NODE`)
+    cuts : the increasing cuts of each feature, one feature after the other
+    cut_starts : (d + 1,) where the cuts of each feature begin
     feature_weights : (d,) how much the splits of each feature improve the trees; they sum to one
     min_distance : the distance of two points that share all leaves
     """
 
-    roots: Rows
-    nodes: NDArray[np.void]
+    splits: NDArray[np.int32]
+    cuts: Array
+    cut_starts: Rows
     feature_weights: Array
     min_distance: float
 
     @classmethod
     def from_arrays(
-        cls, roots: Rows, feature_weights: Array, min_distance: NDArray, **columns: NDArray
+        cls,
+        splits: NDArray,
+        cuts: NDArray,
+        cut_starts: NDArray,
+        feature_weights: NDArray,
+        min_distance: NDArray,
     ) -> "Forest":
         """The forest that `arrays` described."""
-        nodes = np.zeros(len(columns["feature"]), dtype=NODE)
-        for name in COLUMNS:
-            if columns[name].dtype != COLUMNS[name] or columns[name].shape != nodes.shape:
-                raise ValueError("its arrays do not fit each other")
-            nodes[name] = columns[name]
-        return cls(roots, nodes, feature_weights, float(min_distance))
+        return cls(splits, cuts, cut_starts.astype(np.intp), feature_weights, float(min_distance))
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays that define the forest, for a file."""
         return {
-            "roots": self.roots,
+            "splits": self.splits,
+            "cuts": self.cuts,
+            "cut_starts": self.cut_starts.astype(np.int32),
             "feature_weights": self.feature_weights,
             "min_distance": np.array(self.min_distance),
-            **{name: np.ascontiguousarray(self.nodes[name]) for name in COLUMNS},
         }
 
+    @cached_property
+    def _walks(self) -> tuple[Rows, NDArray[np.void], bool]:
+        """The first node of each tree, the nodes of all trees, and whether all trees end."""
+        from ..kernels.trees.leaves import right_children  # compiled: loaded when needed
+
+        right, roots, ends = right_children(self.splits)
+        nodes = np.empty(len(self.splits), dtype=NODE)
+        nodes["split"], nodes["right"] = self.splits, right
+        return roots, nodes, bool(ends)
+
     @property
+    def roots(self) -> Rows:
+        """The first node of each tree, (T,)."""
+        return self._walks[0]
+
+    @property
+    def nodes(self) -> NDArray[np.void]:
+        """The nodes of all trees, see `NODE`."""
+        return self._walks[1]
+
+    @cached_property
     def n_leaves(self) -> int:
         """Number of leaves of the tree with the most leaves."""
-        return int(self.nodes["right"][self.nodes["feature"] < 0].max()) + 1
+        return int(self.nodes["right"][self.splits < 0].max()) + 1
 
     def points(self, Z: Array) -> Array:
         """The points that stand for inputs Z in the neighbour search: Z itself."""
         return Z
 
-    def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> "LeafNeighbors":
-        """A structure that finds neighbours among the points."""
-        return LeafNeighbors(self, points, searchable, n_jobs)
+    def leaves(self, Z: Array) -> Codes:
+        """The leaf of each of n inputs in each of T trees, (n, T)."""
+        from ..kernels.trees.leaves import bin_numbers, leaf_numbers  # compiled
 
-    def leaves(self, Z: Array) -> NDArray[np.uint16]:
-        """The leaf of each of n inputs in each of T trees, (T, n)."""
-        from ..kernels.trees.leaves import leaf_numbers  # compiled: loaded when needed
-
-        return leaf_numbers(np.ascontiguousarray(Z), self.roots, self.nodes)
+        bins = bin_numbers(np.ascontiguousarray(Z), self.cut_starts, self.cuts)
+        codes = np.empty(
+            (len(Z), len(self.roots)), dtype=np.uint8 if self.n_leaves <= 256 else np.uint16
+        )
+        leaf_numbers(bins, self.roots, self.nodes, codes)
+        return codes
 
     def fits(self, d: int) -> bool:
-        """Whether these are valid trees on d features: compiled code does not check them.
+        """Whether these are valid trees on d features: compiled code does not check them."""
+        return self._arrays_fit(d) and self._splits_fit() and self._trees_fit()
 
-        Children must come after their parents, so that every walk ends.
-        """
-        positions = np.arange(len(self.nodes))
-        feature, right = self.nodes["feature"], self.nodes["right"]
-        inner = feature >= 0
+    def _arrays_fit(self, d: int) -> bool:
+        numbers = np.diff(self.cut_starts) if self.cut_starts.shape == (d + 1,) else np.array([-1])
         return bool(
-            self.roots.dtype == np.intp
-            and self.roots.ndim == 1
-            and np.isin(self.roots, positions).all()
-            and 0 < len(self.roots) <= MAX_TREES
-            and (feature < d).all()
+            self.splits.dtype == np.int32
+            and self.splits.ndim == 1
+            and len(self.splits)
+            and self.cuts.dtype == np.float64
+            and self.cuts.ndim == 1
+            and ((numbers >= 0) & (numbers <= MAX_CUTS)).all()
+            and self.cut_starts[0] == 0
+            and self.cut_starts[-1] == len(self.cuts)
+            and np.isfinite(self.cuts).all()
+            and self.feature_weights.dtype == np.float64
             and self.feature_weights.shape == (d,)
             and 0 <= self.min_distance <= 1
-            and not inner[-1:].any()
-            and ((right > positions) & (right < len(positions)))[inner].all()
-            and ((right >= 0) & (right < MAX_TREE_LEAVES))[~inner].all()
         )
 
+    def _splits_fit(self) -> bool:
+        """Whether each inner node has a feature, and a cut that the feature has."""
+        inner = self.splits[self.splits != -1]
+        feature, cut = inner >> 8, inner & MAX_CUTS
+        known = (feature >= 0) & (feature < len(self.feature_weights))
+        n_cuts = np.diff(self.cut_starts)
+        return bool(known.all() and (cut < n_cuts[feature]).all())
 
-@dataclass(frozen=True, eq=False)
-class LeafMembers:
-    """The leaves (T, n) of points, and the points in each leaf (see `kernels.trees.leaves`)."""
-
-    leaves: NDArray[np.uint16]
-    starts: NDArray[np.int32]
-    rows: NDArray[np.int32]
-
-    @classmethod
-    def from_leaves(cls, leaves: NDArray[np.uint16], n_leaves: int) -> "LeafMembers":
-        """The members for leaves (T, n) of trees with at most n_leaves leaves."""
-        from ..kernels.trees.leaves import leaf_members  # compiled: loaded when needed
-
-        return cls(leaves, *leaf_members(leaves, n_leaves))
-
-
-class LeafNeighbors:
-    """Finds the K points that share the most leaves with a query; has the interface of `Neighbors`.
-
-    If two points share s of T leaves, their distance is T / s − 1 + `min_distance` of the forest.
-    With a minimum of 1, the weight 1 / distance is the shared part s / T. With a minimum of 0, it
-    is the odds of sharing a leaf, s / (T − s), so that a point that shares all leaves takes all the
-    weight. A point that shares no leaf counts as if it shared half a leaf. Of points that share
-    equally many leaves, the nearer one comes first, then the one with the lower row number.
-    """
-
-    def __init__(self, forest: Forest, points: Array, searchable: Mask | None, n_jobs: int | None):
-        self.forest = forest
-        self.points, self.searchable = points, searchable
-        self.n_jobs = n_jobs
-        self._members: LeafMembers | None = None
-
-    def update(self, points: Array, searchable: Mask | None) -> None:
-        """Use these points from now on: rows were appended or removed, or moved in memory."""
-        if len(points) < len(self.points):  # rows have new numbers
-            self._members = None
-        self.points, self.searchable = points, searchable
-
-    def build(self) -> LeafMembers:
-        """The members of all leaves; only points that are new go through the trees."""
-        # Several threads may run this: each works on what it has read, which is always complete.
-        members = self._members
-        n_known = 0 if members is None else members.leaves.shape[1]
-        if members is None or n_known < len(self.points):
-            leaves = self.forest.leaves(self.points[n_known:])
-            if members is not None:
-                leaves = np.hstack([members.leaves, leaves])
-            members = LeafMembers.from_leaves(leaves, self.forest.n_leaves)
-            self._members = members
-        return members
-
-    def query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
-        """Distances and rows of the nearest points, both (q, K), nearest first."""
-        from ..kernels.trees.leaves import most_shared  # compiled: loaded when needed
-
-        members, points = self.build(), np.ascontiguousarray(self.points)
-        stored = points, members.leaves, members.starts, members.rows
-        searchable = self.searchable
-        if searchable is None:
-            searchable = np.ones(len(points), dtype=bool)
-        X = np.ascontiguousarray(X)
-        leaves = self.forest.leaves(X)
-
-        def search(part: slice) -> tuple[Rows, Rows]:
-            part_leaves = np.ascontiguousarray(leaves[:, part])
-            return most_shared(X[part], part_leaves, *stored, searchable, n_neighbors)
-
-        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
-        if len(parts) == 1:
-            n_shared, rows = search(parts[0])
-        else:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                found = list(pool.map(search, parts))
-            n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        return len(leaves) / np.maximum(n_shared, 0.5) - 1 + self.forest.min_distance, rows
+    def _trees_fit(self) -> bool:
+        roots, _, ends = self._walks
+        return ends and len(roots) <= MAX_TREES and self.n_leaves <= MAX_TREE_LEAVES

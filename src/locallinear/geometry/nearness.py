@@ -2,8 +2,8 @@
 
 `fit_geometry` is the one place where the words "standard", "learned", "forest" and so on become
 something that computes; the estimator and the search both call it. A nearness says where inputs
-are for the neighbour search (`points`), makes the structure that searches (`index`), and holds how
-much each feature decides (`feature_weights`). It is fitted once, with the feature space of the
+are for the neighbour search (`points`), and holds how much each feature decides
+(`feature_weights`). It is fitted once, with the feature space of the
 models; samples that come later change neither.
 """
 
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.arguments import check_features
-from .forest import Forest, LeafNeighbors
+from .forest import Forest
+from .leaf_neighbors import LeafNeighbors
 from .metric import learn_metric
 from .neighbors import Neighbors
 from .spaces import Space, WeightedSpace, fit_space, space_from_arrays
@@ -42,10 +43,6 @@ class Distance:
         """Where inputs Z are for the neighbour search."""
         points = Z if self.features is None else Z[:, self.features]
         return points if self.multipliers is None else points * self.multipliers
-
-    def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> Neighbors:
-        """What finds neighbours among points."""
-        return Neighbors(points, searchable, n_jobs)
 
     def fits(self, d: int) -> bool:
         """Whether this can be a distance in d features; a file may hold anything."""
@@ -84,7 +81,9 @@ class Geometry:
 
     def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> Index:
         """What finds neighbours among located points."""
-        return self.nearness.index(points, searchable, n_jobs)
+        if isinstance(self.nearness, Forest):
+            return LeafNeighbors(self.nearness, points, searchable, n_jobs)
+        return Neighbors(points, searchable, n_jobs)
 
     @classmethod
     def from_arrays(cls, d: int, space: dict[str, Any], nearness: dict[str, Any]) -> "Geometry":
@@ -139,7 +138,7 @@ def fit_geometry(
 
 def nearness_from_arrays(d: int, **arrays: Any) -> Nearness:
     """The nearness in d features that the arrays describe; refused where they cannot be one."""
-    found: Nearness = Forest.from_arrays(**arrays) if "roots" in arrays else Distance(**arrays)
+    found: Nearness = Forest.from_arrays(**arrays) if "splits" in arrays else Distance(**arrays)
     if not found.fits(d):
         raise ValueError("its arrays do not fit each other")
     return found

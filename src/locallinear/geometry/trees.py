@@ -2,9 +2,9 @@
 
 Trees see distinct samples in lexicographic order, with their weights and mean targets. So trees do
 not depend on the order of the samples, nor on whether a sample is repeated or has a larger weight.
-Trees see only the order of each feature's values. The linear models of piecewise trees see the
-values themselves, in standard deviations. So no trees depend on units, and only piecewise trees
-depend on monotone maps of a feature.
+Trees see only the order of each feature's values, in at most 256 bins. The linear models of
+piecewise trees see the values themselves, in standard deviations. So no trees depend on units, and
+only piecewise trees depend on monotone maps of a feature.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .distinct import distinct_rows
-from .forest import NODE, Forest
+from .forest import MAX_CUTS, Forest
 from .spaces import standardised
 
 Array = NDArray[np.float64]
@@ -26,12 +26,14 @@ Rows = NDArray[np.intp]
 
 # Share of the samples that each tree sees.
 SHARE = 0.7
+# Of more distinct samples, so many are drawn at random, from which all trees draw.
+MAX_POOL = 50_000
 # Targets, in standard deviations, are rounded to this many decimals. Splits that are equally good
 # up to rounding become equal to the last digit, so that the order of the samples never decides.
 DECIMALS = 9
 
 # Extremely randomised trees, grown until their leaves are pure (see `forest` for their limits).
-RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 100, 1 / 3, 50_000
+RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 80, 1 / 3, 20_000
 
 # Boosted trees are small: one leaf per so many samples, within bounds. A split looks at half of the
 # features, at most at BOOSTED_FEATURES.
@@ -41,7 +43,7 @@ ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
 
 # A split of a piecewise linear tree looks at half of the features, at most at PIECEWISE_FEATURES,
 # with a few random cuts each. A model has at most MAX_SLOPES slopes, in standard deviations.
-PIECEWISE_TREES, PIECEWISE_FEATURES, N_CUTS = 50, 16, 4
+PIECEWISE_TREES, PIECEWISE_FEATURES, N_CUTS = 40, 16, 4
 PIECEWISE_ROWS, PIECEWISE_MIN_LEAF, PIECEWISE_LEAVES = 5000, 8, 256
 MAX_SLOPES, RIDGE = 12, 1.0
 
@@ -59,22 +61,21 @@ def grow_random(
     """
     from ..kernels.trees.random import grow_random_tree  # compiled: loaded when needed
 
-    samples = TreeSamples.from_samples(Z, Y, weights, features)
     rng = check_random_state(random_state)
-    ranks = np.ascontiguousarray(samples.ranks.T)
+    samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
     n_tried = max(1, int(RANDOM_FEATURES * len(features)))
 
     def grow(rows: Rows, seed: int) -> Tree:
-        feature, rank, right = np.empty((3, 2 * len(rows) - 1), dtype=np.int32)
+        feature, cut, right = np.empty((3, 2 * len(rows) - 1), dtype=np.int32)
         gains = np.zeros(len(features))
-        given = ranks, samples.targets, samples.mass, rows, n_tried, seed
-        n_nodes = grow_random_tree(*given, feature, rank, right, gains)
-        return Tree.from_preorder(feature[:n_nodes], rank[:n_nodes], right[:n_nodes], gains)
+        given = samples.bins, samples.targets, samples.mass, rows, n_tried, seed
+        n_nodes = grow_random_tree(*given, feature, cut, right, gains)
+        return Tree(feature[:n_nodes], cut[:n_nodes], gains)
 
     draws = [samples.draw(rng, RANDOM_ROWS) for _ in range(RANDOM_TREES)]
     trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in draws)
     # With a minimum of 0, only repeated inputs would count where inputs repeat.
-    return _as_forest(trees, samples.values, features, Z.shape[1], min_distance=1.0)
+    return _as_forest(trees, samples.cuts, features, Z.shape[1], min_distance=1.0)
 
 
 def grow_boosted(
@@ -83,16 +84,15 @@ def grow_boosted(
     """Small trees, each on the residuals of all before it; parameters as for `grow_random`."""
     from ..kernels.trees.boosted import grow_boosted_trees  # compiled: loaded when needed
 
-    samples = TreeSamples.from_samples(Z, Y, weights, features)
     rng = check_random_state(random_state)
+    samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
     rows, seeds = zip(*(samples.draw(rng, BOOSTED_ROWS) for _ in range(BOOSTED_TREES)), strict=True)
-    bins, last_ranks = samples.bins()
     max_leaves = int(np.clip(len(rows[0]) // ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES))
     feature, cut, right = np.empty((3, BOOSTED_TREES * (2 * max_leaves - 1)), dtype=np.int32)
     gains = np.zeros(len(features))
     roots = grow_boosted_trees(
-        bins,
-        np.array([len(last) for last in last_ranks]),
+        samples.bins,
+        np.array([len(cuts) + 1 for cuts in samples.cuts]),
         samples.targets.copy(),
         samples.mass,
         np.array(rows),
@@ -106,17 +106,11 @@ def grow_boosted(
         right,
         gains,
     )
-    feature, cut, right = feature[: roots[-1]], cut[: roots[-1]], right[: roots[-1]]
-    # The last rank of each bin, for all features one after the other.
-    starts = np.cumsum([0, *map(len, last_ranks)])[np.maximum(feature, 0)]
-    rank = np.where(feature < 0, 0, np.concatenate(last_ranks)[starts + cut])
     trees = [
-        Tree.from_preorder(
-            feature[first:end], rank[first:end], right[first:end] - first, gains / BOOSTED_TREES
-        )
+        Tree(feature[first:end], cut[first:end], gains / BOOSTED_TREES)
         for first, end in pairwise(roots)
     ]
-    return _as_forest(trees, samples.values, features, Z.shape[1], min_distance=0.0)
+    return _as_forest(trees, samples.cuts, features, Z.shape[1], min_distance=0.0)
 
 
 def grow_piecewise(
@@ -126,15 +120,17 @@ def grow_piecewise(
 
     Their models use all features, as the models of FALL do.
     """
-    from ..kernels.trees.piecewise import grow_tree  # compiled: loaded when needed
+    from ..kernels.trees.leaves import preorder  # compiled: loaded when needed
+    from ..kernels.trees.piecewise import grow_tree
 
-    samples = TreeSamples.from_samples(Z, Y, weights, features)
     rng = check_random_state(random_state)
+    samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
     mass = samples.mass / samples.mass.mean()
     X = standardised(Z[samples.rows], mass)[0].round(DECIMALS)
     d = X.shape[1]
     n_slopes = min(d, MAX_SLOPES)
     n_tried = max(1, min(len(features) // 2, PIECEWISE_FEATURES))
+    bins = np.ascontiguousarray(samples.bins.T).astype(np.float32)
 
     def grow(rows: Rows, seed: int) -> Tree:
         rng = np.random.default_rng(seed)
@@ -145,11 +141,15 @@ def grow_piecewise(
         orders = rng.permuted(np.tile(np.arange(len(features)), (n_nodes, 1)), axis=1)
         cuts = rng.random((n_nodes, N_CUTS))
         settings = (1 + n_slopes, n_tried, min_leaf, RIDGE)
-        return Tree(*grow_tree(samples.ranks[rows], columns, mass[rows], *settings, orders, cuts))
+        left, right, feature, cut, gains = grow_tree(
+            bins[rows], columns, mass[rows], *settings, orders, cuts
+        )
+        order = preorder(left, right)
+        return Tree(feature[order], cut[order].astype(np.int32), gains)
 
     draws = [samples.draw(rng, PIECEWISE_ROWS) for _ in range(PIECEWISE_TREES)]
     trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in draws)
-    return _as_forest(trees, samples.values, features, d, min_distance=0.0)
+    return _as_forest(trees, samples.cuts, features, d, min_distance=0.0)
 
 
 # The function that grows the trees, for each `neighborhood` that has trees.
@@ -162,27 +162,18 @@ GROWERS: dict[str, Callable[..., Forest]] = {
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A tree on ranks, as arrays with one entry per node.
+    """A tree on bins, as arrays with one entry per node, in preorder.
 
     Parameters
     ----------
-    left, right : children; negative for a leaf
-    feature, rank : points with at most this rank in this feature go to the left child
+    feature : which feature the node splits; -1 for a leaf
+    cut : points up to this bin of the feature go to the left child, which is the next node
     gains : (d',) by how much the splits of each feature reduce the squared error of the tree
     """
 
-    left: Rows
-    right: Rows
-    feature: Rows
-    rank: Array
+    feature: NDArray
+    cut: NDArray
     gains: Array
-
-    @classmethod
-    def from_preorder(cls, feature: NDArray, rank: NDArray, right: NDArray, gains: Array) -> "Tree":
-        """A tree whose nodes are followed by their left children; leaves have the feature -1."""
-        leaf = feature < 0
-        left = np.where(leaf, -1, np.arange(1, len(feature) + 1))
-        return cls(left, np.where(leaf, -1, right), feature, rank.astype(np.float64), gains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,37 +183,39 @@ class TreeSamples:
     Parameters
     ----------
     rows : (n,) number of a sample at each distinct point
-    ranks : (n, d') positions of the features' values among the distinct `values`
-    values : sorted distinct values of each of the d' features
+    bins : (d', n) how many of its feature's cuts lie below each value
+    cuts : increasing cuts of each of the d' features, in the middle between two values
     mass : (n,) weights
     targets : (n, m) mean targets of the samples at each point, in standard deviations
     """
 
     rows: Rows
-    ranks: NDArray[np.float32]
-    values: list[Array]
+    bins: NDArray[np.uint8]
+    cuts: list[Array]
     mass: Array
     targets: Array
 
     @classmethod
     def from_samples(
-        cls, Z: Array, Y: Array, weights: Array | None, features: Rows
+        cls,
+        Z: Array,
+        Y: Array,
+        weights: Array | None,
+        features: Rows,
+        rng: np.random.RandomState,
     ) -> "TreeSamples":
-        """The samples with positive weight, described by these features."""
+        """The samples with positive weight, or some of many, described by these features."""
         rows, mass, targets = _distinct_samples(Z, Y, weights)
-        ranks, values = _ranks(Z[rows][:, features])
-        return cls(rows, ranks, values, mass, targets)
-
-    def bins(self) -> tuple[NDArray[np.uint8], list[Rows]]:
-        """The ranks (d', n) in at most 256 parts per feature, and the last rank of each part."""
-        bins = np.empty(self.ranks.T.shape, dtype=np.uint8)
-        last_ranks = []
-        for column, ranks, values in zip(bins, self.ranks.T, self.values, strict=True):
-            n_bins = min(len(values), 256)
-            part = np.arange(len(values)) * n_bins // len(values)
-            column[:] = part[ranks.astype(np.intp)]
-            last_ranks.append(np.searchsorted(part, np.arange(n_bins), side="right") - 1)
-        return bins, last_ranks
+        if len(rows) > MAX_POOL:
+            some = np.sort(rng.choice(len(rows), MAX_POOL, replace=False))
+            rows, mass, targets = rows[some], mass[some], targets[some]
+        bins = np.empty((len(features), len(rows)), dtype=np.uint8)
+        cuts = []
+        for column, f in zip(bins, features, strict=True):
+            values = Z[rows, f]
+            cuts.append(_cuts(values))
+            column[:] = np.searchsorted(cuts[-1], values, side="left")
+        return cls(rows, bins, cuts, mass, targets)
 
     def draw(self, rng: np.random.RandomState, max_rows: int) -> tuple[Rows, int]:
         """Random samples for one tree, and a seed for it."""
@@ -247,47 +240,36 @@ def _distinct_samples(Z: Array, Y: Array, weights: Array | None) -> tuple[Rows, 
     return rows, mass, (sums[point[rows]] / mass[:, None]).round(DECIMALS)
 
 
-def _ranks(X: Array) -> tuple[NDArray[np.float32], list[Array]]:
-    """Positions (n, d') of the features' values among their distinct values, and those."""
-    ranks = np.empty(X.shape, dtype=np.float32)
-    values = []
-    for f, column in enumerate(X.T):
-        distinct, ranks[:, f] = np.unique(column, return_inverse=True)
-        values.append(distinct)
-    return ranks, values
+def _cuts(values: Array) -> Array:
+    """Between distinct values, so that about equally many distinct ones are between two cuts."""
+    distinct = np.unique(values)
+    n_bins = min(len(distinct), MAX_CUTS + 1)
+    first = np.arange(1, n_bins) * len(distinct) // n_bins  # of each bin but the lowest
+    below, above = distinct[first - 1], distinct[first]
+    middle = below / 2 + above / 2
+    return np.where(middle < above, middle, below)
 
 
 def _as_forest(
-    trees: list[Tree], values: list[Array], features: Rows, d: int, *, min_distance: float
+    trees: list[Tree], cuts: list[Array], features: Rows, d: int, *, min_distance: float
 ) -> Forest:
-    """Trees on ranks of some features as one forest on inputs with d features."""
-    from ..kernels.trees.leaves import preorder  # compiled: loaded when needed
-
-    sizes = np.array([len(tree.left) for tree in trees])
-    roots = np.cumsum(sizes) - sizes
-    orders = [preorder(tree.left, tree.right) for tree in trees]
-    ordered = list(zip(roots, trees, orders, strict=True))
-    leaf = np.concatenate([tree.left[order] < 0 for _, tree, order in ordered])
-    # The feature of a leaf is negative.
-    column = np.maximum(np.concatenate([tree.feature[order] for _, tree, order in ordered]), 0)
-    rank = np.concatenate([tree.rank[order] for _, tree, order in ordered])
-    right = np.concatenate(
-        [root + np.argsort(order)[tree.right[order]] for root, tree, order in ordered]
-    )
-    number = np.concatenate([np.cumsum(tree.left[order] < 0) - 1 for _, tree, order in ordered])
-    nodes = np.zeros(len(leaf), dtype=NODE)
-    nodes["feature"] = np.where(leaf, -1, features[column])
-    nodes["right"] = np.where(leaf, number, right)
-    # A threshold lies in the middle between the two values around the split. Both exist, because a
-    # feature with a single value is never split.
-    starts = np.cumsum([0, *map(len, values)])
-    position = starts[column[~leaf]] + rank[~leaf].astype(np.intp)
-    below, above = (np.concatenate(values)[position + step] for step in (0, 1))
-    middle = below / 2 + above / 2
-    nodes["threshold"][~leaf] = np.where(middle < above, middle, below)
+    """Trees on bins of some features as one forest on inputs with d features."""
+    feature = np.concatenate([tree.feature for tree in trees])
+    cut = np.concatenate([tree.cut for tree in trees])
+    # Where a tree names feature f, it means features[f].
+    splits = np.where(feature < 0, -1, 256 * features[np.maximum(feature, 0)] + cut)
+    cuts_of = dict(zip(features.tolist(), cuts, strict=True))
+    numbers = [len(cuts_of.get(f, ())) for f in range(d)]
+    ordered = [cuts_of[f] for f in range(d) if f in cuts_of]
     feature_weights = np.zeros(d)
     for tree in trees:
         feature_weights[features] += tree.gains
     if not feature_weights.any():
         feature_weights[features] = 1.0
-    return Forest(roots, nodes, feature_weights / feature_weights.sum(), min_distance)
+    return Forest(
+        splits.astype(np.int32),
+        np.concatenate(ordered),
+        np.concatenate([[0], np.cumsum(numbers)]).astype(np.intp),
+        feature_weights / feature_weights.sum(),
+        min_distance,
+    )

@@ -40,6 +40,7 @@ from the neighbours by feature
 choices of anchors as their number grows        `local.models.choose_again`
 predictions and errors for many parameters      `grid.predictions`: v numbers of neighbours,
 at once                                         L values of λ, C choices of anchors
+the same for models with the same neighbours    `local.siblings`, compiled
 shares of leaves in common                      `trees.leaves`
 trees that say who is near                      `trees.random` (extremely randomised),
                                                 `trees.boosted`, `trees.piecewise` (a linear

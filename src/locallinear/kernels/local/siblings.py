@@ -7,7 +7,8 @@ m targets, k anchors, K neighbours.
 """
 
 import numpy as np
-from numba import njit
+
+from ..compiler import njit
 
 
 @njit(cache=True, nogil=True)

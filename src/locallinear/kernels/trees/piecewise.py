@@ -4,7 +4,7 @@ The targets of a node are the residuals of the models above it, and its own mode
 regression of them, so slopes are pulled towards those of the parent. The best split is the one
 whose two models have the smallest rest: squared residuals plus the penalty of the slopes. The rest
 is computed from moments: sums over samples of the products of every two of the `columns` (n, c),
-which are a one, the regressors and the targets.
+which are a one, the regressors and the targets. They stand in the order of a lower triangle.
 """
 
 import numpy as np
@@ -73,95 +73,155 @@ def _best_split(
     ranks, rows, columns, mass, n_regressors, n_tried, min_leaf, ridge, features, places
 ):
     """The feature and rank of the split with the smallest rest, and how much it lowers the rest."""
-    moments = _moments(columns, mass, rows)
-    now = np.trace(moments[n_regressors:, n_regressors:])
     chosen = rows[(places * len(rows)).astype(np.int64)]
     below = np.arange(len(chosen)) % 2
-    best, split, at, tried = now, -1, 0.0, 0
+    k = len(chosen)
+    tried = np.empty(n_tried, np.int64)
+    cuts = np.empty((n_tried, k))
+    part = np.empty((n_tried, len(rows)), np.uint8)  # of each sample: how many cuts lie below it
+    count, lowest = np.empty((n_tried, k + 1), np.int64), np.empty((n_tried, k + 1))
+    n_found = 0
     for f in features:
-        if tried == n_tried:
+        if n_found == n_tried:
             break
         # Alternately right above and right below a sample: a rare value may be high or low.
-        cuts = np.sort(ranks[chosen, f] - below)
-        rest, cut = _best_cut(
-            ranks[rows, f], cuts, columns, mass, rows, moments, n_regressors, min_leaf, ridge
+        cuts[n_found] = np.sort(ranks[chosen, f] - below)
+        _sort_into_parts(
+            ranks, rows, f, cuts[n_found], part[n_found], count[n_found], lowest[n_found]
         )
-        tried += rest < np.inf  # a feature that cannot be cut here does not count
+        if _can_be_cut(count[n_found], min_leaf):  # a feature that cannot does not count
+            tried[n_found] = f
+            n_found += 1
+    between = _moments_of_parts(columns, mass, rows, part[:n_found], k + 1)
+    moments = between[0].sum(axis=0) if n_found else _moments(columns, mass, rows)
+    c = columns.shape[1]
+    now = 0.0
+    for a in range(n_regressors, c):
+        now += moments[_place(a, a)]
+    best, split, at = now, -1, 0.0
+    for a in range(n_found):
+        rest, cut = _best_cut(
+            between[a], count[a], lowest[a], cuts[a], moments, c, n_regressors, min_leaf, ridge
+        )
         if rest < best:
-            best, split, at = rest, f, cut
+            best, split, at = rest, tried[a], cut
     return split, at, now - best
 
 
 @njit(cache=True, nogil=True)
-def _best_cut(values, cuts, columns, mass, rows, moments, n_regressors, min_leaf, ridge):
+def _sort_into_parts(ranks, rows, f, cuts, part, count, lowest):
+    """How many cuts lie below each sample; the number and lowest rank of the samples per part."""
+    count[:], lowest[:] = 0, np.inf
+    for j, i in enumerate(rows):
+        value = ranks[i, f]
+        p = 0
+        while p < len(cuts) and value > cuts[p]:
+            p += 1
+        part[j] = p
+        count[p] += 1
+        lowest[p] = min(lowest[p], value)
+
+
+@njit(cache=True, nogil=True)
+def _can_be_cut(count, min_leaf):
+    """Whether some cut leaves enough samples on both sides."""
+    n, n_below = count.sum(), 0
+    for p in range(len(count) - 1):
+        n_below += count[p]
+        if count[p] > 0 and min_leaf <= n_below <= n - min_leaf:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _best_cut(between, count, lowest, cuts, moments, c, n_regressors, min_leaf, ridge):
     """The smallest rest of models on both sides of a cut, and the rank to cut at.
 
-    `cuts` are sorted, and samples up to a cut are on its lower side. The rest is infinite if no cut
-    leaves enough samples on both sides.
+    `cuts` are sorted, and samples up to a cut are on its lower side; `between` are the moments of
+    the samples in each part.
     """
-    k, c = len(cuts), len(moments)
-    between, count = np.zeros((k + 1, c, c)), np.zeros(k + 1, np.int64)
-    lowest = np.full(k + 1, np.inf)  # of the values in each part
-    for j, i in enumerate(rows):
-        part = 0
-        while part < k and values[j] > cuts[part]:
-            part += 1
-        _add_products(columns[i], mass[i], between[part])
-        count[part] += 1
-        lowest[part] = min(lowest[part], values[j])
     factor = np.empty((c, n_regressors))
-    below, n_below = np.zeros((c, c)), 0
+    below, n_below, n = np.zeros(len(moments)), 0, count.sum()
     least, at = np.inf, 0.0
-    for part in range(k):
-        below += between[part]
-        n_below += count[part]
-        if count[part] > 0 and min_leaf <= n_below <= len(rows) - min_leaf:
-            rest = _regress(below, n_regressors, ridge, factor)
-            rest += _regress(moments - below, n_regressors, ridge, factor)
+    for p in range(len(cuts)):
+        below += between[p]
+        n_below += count[p]
+        if count[p] > 0 and min_leaf <= n_below <= n - min_leaf:
+            rest = _regress(below, c, n_regressors, ridge, factor)
+            rest += _regress(moments - below, c, n_regressors, ridge, factor)
             if rest < least:
-                least, at = rest, (cuts[part] + lowest[part + 1 :].min()) / 2
+                least, at = rest, (cuts[p] + lowest[p + 1 :].min()) / 2
     return least, at
 
 
 @njit(cache=True, nogil=True)
-def _moments(columns, mass, rows):
-    """The moments of these samples, (c, c); only the lower triangle is filled."""
-    moments = np.zeros((columns.shape[1], columns.shape[1]))
-    for i in rows:
-        _add_products(columns[i], mass[i], moments)
-    return moments
+def _place(a, b):
+    """Where the product of columns a ≥ b stands among the moments."""
+    return a * (a + 1) // 2 + b
 
 
 @njit(cache=True, nogil=True)
-def _add_products(row, mass, moments):
+def _moments_of_parts(columns, mass, rows, part, n_parts):
+    """The moments of the samples in each part, (n_tried, n_parts, c (c + 1) / 2).
+
+    The products of a sample are made once and added for all features, several at a time.
+    """
+    c = columns.shape[1]
+    products = np.empty(c * (c + 1) // 2)
+    out = np.zeros((len(part), n_parts, len(products)))
+    for j, i in enumerate(rows):
+        _products(columns[i], mass[i], products)
+        for a in range(len(part)):
+            sums = out[a, part[a, j]]
+            for p in range(len(products)):
+                sums[p] += products[p]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _moments(columns, mass, rows):
+    """The moments of these samples: sums of the products of two columns each."""
+    c = columns.shape[1]
+    products = np.empty(c * (c + 1) // 2)
+    out = np.zeros(len(products))
+    for i in rows:
+        _products(columns[i], mass[i], products)
+        for p in range(len(products)):
+            out[p] += products[p]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _products(row, mass, out):
+    place = 0
     for a in range(len(row)):
         scaled = mass * row[a]
         for b in range(a + 1):
-            moments[a, b] += scaled * row[b]
+            out[place] = scaled * row[b]
+            place += 1
 
 
 @njit(cache=True, nogil=True)
-def _regress(moments, n_regressors, ridge, factor):
-    """The rest of a ridge regression with these moments; the constant has no penalty.
+def _regress(moments, c, n_regressors, ridge, factor):
+    """The rest of a ridge regression with these moments of c columns; the constant has no penalty.
 
     Writes the model's columns of the Cholesky factor to `factor` (c, n_regressors).
     """
-    c = len(moments)
     for b in range(n_regressors):
-        pivot = moments[b, b]
+        pivot = moments[_place(b, b)]
         for t in range(b):
             pivot -= factor[b, t] ** 2
         # Without mass there is no constant to find.
         pivot = np.sqrt(max(pivot + (ridge if b > 0 else 0.0), 1e-300))
         factor[b, b] = pivot
         for a in range(b + 1, c):
-            value = moments[a, b]
+            value = moments[_place(a, b)]
             for t in range(b):
                 value -= factor[a, t] * factor[b, t]
             factor[a, b] = value / pivot
     rest = 0.0
     for a in range(n_regressors, c):
-        value = moments[a, a]
+        value = moments[_place(a, a)]
         for t in range(n_regressors):
             value -= factor[a, t] ** 2
         rest += max(value, 0.0)
@@ -173,7 +233,7 @@ def _take_away_model(columns, mass, rows, n_regressors, ridge):
     """Subtract from the targets of these samples what their ridge regression predicts."""
     c = columns.shape[1]
     factor, coef = np.empty((c, n_regressors)), np.empty(n_regressors)
-    _regress(_moments(columns, mass, rows), n_regressors, ridge, factor)
+    _regress(_moments(columns, mass, rows), c, n_regressors, ridge, factor)
     for target in range(n_regressors, c):
         for a in range(n_regressors - 1, -1, -1):
             value = factor[target, a]

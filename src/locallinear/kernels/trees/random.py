@@ -18,7 +18,7 @@ def grow_random_tree(ranks, targets, mass, rows, n_tried, seed, feature, rank, r
 
     Parameters
     ----------
-    ranks : (d, n) places of the features' values among their distinct ones
+    ranks : (d, n) places of the features' values among their distinct ones, or bins of them
     targets, mass : (n, m) and (n,)
     rows : samples that the tree sees; reordered
     n_tried : features per split

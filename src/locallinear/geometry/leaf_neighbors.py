@@ -1,0 +1,180 @@
+"""Neighbours that share leaves of trees."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from ..runtime.threads import thread_parts
+from .forest import Codes, Forest
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# Lists of the points in each leaf are used where a query meets at most so many points in them.
+MAX_LISTED = 5000
+# Otherwise sorted tables: their number, and the candidates that each gives to a query.
+N_TABLES, N_CANDIDATES = 16, 32
+# Points that the structure does not hold yet are compared one by one, up to so many, or up to this
+# part of all.
+MAX_NEWEST, NEWEST_PART = 1024, 64
+# Points that tell how many others a query meets in its leaves.
+N_PROBES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The points in each leaf (see `kernels.trees.leaves`)."""
+
+    starts: NDArray[np.int32]
+    members: NDArray[np.int32]
+
+    @classmethod
+    def from_codes(cls, codes: Codes, n_leaves: int) -> "Lists":
+        """Lists for the codes (n, T) of points."""
+        from ..kernels.trees.leaves import leaf_members  # compiled: loaded when needed
+
+        return cls(*leaf_members(codes, n_leaves))
+
+    def search(
+        self, X: Array, codes: Codes, points: Array, newest: Codes, searchable: Mask, K: int
+    ) -> tuple[Rows, Rows]:
+        """Shared leaves (q, K) and rows (q, K) of the points that share the most."""
+        from ..kernels.trees.leaves import most_shared_in_lists  # compiled: loaded when needed
+
+        held = points, self.starts, self.members, newest, searchable
+        return most_shared_in_lists(X, codes, *held, K)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Points sorted by the leaves of a few trees, in several ways (see `kernels.trees.leaves`).
+
+    They find nearly all of the nearest points: one that shares three quarters of a query's leaves
+    is missed with a chance below one in a thousand.
+    """
+
+    codes: Codes
+    trees: Rows
+    keys: NDArray[np.uint64]
+    members: NDArray[np.int32]
+
+    @classmethod
+    def from_codes(cls, codes: Codes) -> "Tables":
+        """Tables for the codes (n, T) of points."""
+        from ..kernels.trees.leaves import table_keys  # compiled: loaded when needed
+
+        n, T = codes.shape
+        per_key = 8 // codes.itemsize
+        rng = np.random.default_rng(T)  # any trees will do, but always the same ones
+        trees = np.array([rng.permutation(T)[:per_key] for _ in range(N_TABLES)])
+        keys = np.empty((N_TABLES, n), dtype=np.uint64)
+        members = np.empty((N_TABLES, n), dtype=np.int32)
+        for number, some in enumerate(trees):
+            unsorted = table_keys(codes, some)
+            members[number] = np.argsort(unsorted, kind="stable")
+            keys[number] = unsorted[members[number]]
+        return cls(codes, trees, keys, members)
+
+    def search(
+        self, X: Array, codes: Codes, points: Array, newest: Codes, searchable: Mask, K: int
+    ) -> tuple[Rows, Rows]:
+        """Shared leaves (q, K) and rows (q, K) of the points that share the most."""
+        from ..kernels.trees.leaves import most_shared_in_tables, table_keys  # compiled
+
+        query_keys = np.array([table_keys(codes, some) for some in self.trees])
+        n_candidates = max(N_CANDIDATES, 2 * K)
+        held = points, self.codes, self.keys, self.members, query_keys, n_candidates
+        return most_shared_in_tables(X, codes, *held, newest, searchable, K)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafIndex:
+    """A structure for the first points, and the codes of the newest ones."""
+
+    structure: Lists | Tables
+    n_held: int
+    newest: Codes
+
+    @classmethod
+    def from_codes(cls, codes: Codes, n_leaves: int) -> "LeafIndex":
+        """An index of points with these codes (n, T)."""
+        few = points_met(codes) <= MAX_LISTED
+        structure = Lists.from_codes(codes, n_leaves) if few else Tables.from_codes(codes)
+        return cls(structure, len(codes), codes[:0])
+
+    def __len__(self) -> int:
+        return self.n_held + len(self.newest)
+
+
+def points_met(codes: Codes) -> float:
+    """How many points, with repetition, stand in the leaves of a query that is like the points."""
+    n, T = codes.shape
+    probes = codes[:: -(-n // N_PROBES)]
+    sizes = [np.bincount(probes[:, t]) / len(probes) for t in range(T)]
+    return n * float(sum((of_tree**2).sum() for of_tree in sizes))
+
+
+class LeafNeighbors:
+    """Finds the K points that share the most leaves with a query; has the interface of `Neighbors`.
+
+    If two points share s of T leaves, their distance is T / s − 1 + `min_distance` of the forest.
+    With a minimum of 1, the weight 1 / distance is the shared part s / T. With a minimum of 0, it
+    is the odds of sharing a leaf, s / (T − s), so that a point that shares all leaves takes all the
+    weight. A point that shares no leaf counts as if it shared half a leaf. Of points that share
+    equally many leaves, the nearer one comes first, then the one with the lower row number.
+    """
+
+    def __init__(self, forest: Forest, points: Array, searchable: Mask | None, n_jobs: int | None):
+        self.forest = forest
+        self.points, self.searchable = points, searchable
+        self.n_jobs = n_jobs
+        self._index: LeafIndex | None = None
+
+    def update(self, points: Array, searchable: Mask | None) -> None:
+        """Use these points from now on: rows were appended or removed, or moved in memory."""
+        if len(points) < len(self.points):  # rows have new numbers
+            self._index = None
+        self.points, self.searchable = points, searchable
+
+    def build(self) -> LeafIndex:
+        """The index of all points; only points that are new go through the trees."""
+        # Several threads may run this: each works on what it has read, which is always complete.
+        index, points = self._index, self.points
+        if index is not None and len(index) == len(points):
+            return index
+        if index is not None:
+            more = self.forest.leaves(points[len(index) :])
+            newest: Codes = np.vstack([index.newest, more])  # type: ignore[assignment]
+            if len(newest) <= max(MAX_NEWEST, index.n_held // NEWEST_PART):
+                self._index = grown = replace(index, newest=newest)
+                return grown
+        made = LeafIndex.from_codes(self.forest.leaves(points), self.forest.n_leaves)
+        self._index = made
+        return made
+
+    def query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
+        """Distances and rows of the nearest points, both (q, K), nearest first."""
+        index, points = self.build(), np.ascontiguousarray(self.points)
+        searchable = self.searchable
+        if searchable is None:
+            searchable = np.ones(len(points), dtype=bool)
+        X = np.ascontiguousarray(X)
+
+        def search(part: slice) -> tuple[Rows, Rows]:
+            codes = self.forest.leaves(X[part])
+            given = X[part], codes, points, index.newest, searchable, n_neighbors
+            return index.structure.search(*given)
+
+        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
+        if len(parts) == 1:
+            n_shared, rows = search(parts[0])
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                found = list(pool.map(search, parts))
+            n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        n_trees = len(self.forest.roots)
+        return n_trees / np.maximum(n_shared, 0.5) - 1 + self.forest.min_distance, rows
