@@ -97,7 +97,7 @@ def demo(data: str, out: Path, jobs: int) -> None:
     options = {"grid": example.grid, "scaling": None, "seed": 0, "jobs": jobs}
     search = fit_search(problem, options, None)
     model = TableModel(encoding, search.best_estimator_)
-    print_comparison(problem, options, 5, None, full=True)
+    print_comparison(problem, options, 3, None, full=True)
     print_summary(model, search.best_params_)
     if example.new is not None:
         click.echo()
