@@ -368,3 +368,11 @@ def test_an_explanation_of_a_model_that_changed_is_refused(make_problem, tmp_pat
     model.forget(range(60))
     with pytest.raises(ValueError, match="the model has changed"):
         why.to_html(tmp_path / "report.html")
+
+
+def test_samples_explained_without_themselves_can_be_reported(make_problem):
+    X, y, _ = make_problem(n=40)
+    why = FALLRegressor(4, random_state=0).fit(X, y).explain_samples([3, 8])
+    data = data_of_explanation(why)
+    assert data["rows"]["prediction"] == [[pytest.approx(p)] for p in why.prediction]
+    assert 3 not in data["rows"]["neighbors"][0]

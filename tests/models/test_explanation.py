@@ -12,7 +12,7 @@ from locallinear import FALLRegressor
 from locallinear.models.explanation import ARRAYS, ROWS
 
 ROWS_TAKEN = [7, 2, 2]
-ABOUT_THE_MODEL = {"feature_weights", "feature_names", "target_names", "model"}
+ABOUT_THE_MODEL = {"baseline", "feature_weights", "feature_names", "target_names", "model"}
 
 
 def assert_same(one, other):

@@ -70,6 +70,13 @@ def test_a_frame_names_pandas(model, without):
         explanation.to_frame()
 
 
+def test_what_no_extra_installs_is_named_itself(model, without):
+    explanation = model[0].explain(np.zeros((1, 3)))
+    without("shap")
+    with pytest.raises(ModuleNotFoundError, match=r"shap need shap: pip install shap$"):
+        explanation.to_shap()
+
+
 @pytest.mark.parametrize(
     ("package", "arguments"),
     [

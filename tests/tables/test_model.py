@@ -136,3 +136,5 @@ def test_an_empty_model_says_that_it_is_empty():
     for method in (TableModel().predict, TableModel().predict_proba, TableModel().explain):
         with pytest.raises(NotFittedError, match="This TableModel is empty; the command `local"):
             method(houses())
+    with pytest.raises(NotFittedError, match="This TableModel is empty"):
+        TableModel().explain_samples()

@@ -50,6 +50,16 @@ def check_enough_samples(n_neighbors: int, n_samples: int | np.integer) -> None:
         )
 
 
+def check_enough_others(n_neighbors: int, n_samples: int | np.integer) -> None:
+    """Refuse to average more neighbours than a sample has beside itself."""
+    if n_neighbors >= n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} other samples are needed to predict a sample without "
+            f"itself, but there are only {n_samples - 1} (with sample_weight above zero); give "
+            "more samples or reduce n_neighbors"
+        )
+
+
 def check_anchor_points(points: ArrayLike, n_features: int) -> Array:
     """Anchor points as an array (k, d)."""
     found = check_array(

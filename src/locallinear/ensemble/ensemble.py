@@ -7,6 +7,7 @@ together, and fit the members on all samples.
 
 import time
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -26,6 +27,7 @@ from ..checks.parameters import check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
+from ..models.without_itself import WithoutItself
 from ..runtime.progress import Bar
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
@@ -53,7 +55,8 @@ FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
 
 
 # What of an explanation is the mean of the members'.
-MEANS = ("coef", "intercept", "contributions", "anchor_part", "correction_part")
+MEANS = ["coef", "intercept", "contributions", "anchor_part", "correction_part"]
+MEANS += ["baseline", "neighborhood_part", "difference_parts", "slopes"]
 
 # Members of each kind that are fitted on a fold.
 N_TRIED = 1
@@ -77,7 +80,7 @@ class Clock:
         return self.elapsed() > share * self.budget
 
 
-class Ensemble(BaseEstimator):
+class Ensemble(WithoutItself, BaseEstimator):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -396,25 +399,54 @@ class Ensemble(BaseEstimator):
                 )
         return fitted
 
-    def _predict_members(self, X: Any) -> Array:
+    def _predict_members(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
-        X = check_queries(self, X)
         spaces = {id(member.feature_space): member.feature_space for member in self.estimators_}
         located = {key: space.transform(X) for key, space in spaces.items()}
         parallel = Parallel(self.n_jobs, prefer="threads")
         calls = (
-            delayed(member.predict_located)(located[id(member.feature_space)])
+            delayed(member.predict_located)(located[id(member.feature_space)], without)
             for member in self.estimators_
         )
         return np.array(parallel(calls))
 
-    def _explain(self, X: Any, shape: Any) -> LocalExplanation:
-        """The mean of the members' explanations; `shape` cuts predictions to what users get."""
+    def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
+        """The members' mean (q, m), or mean scores, for an array of queries known to be valid.
+
+        `without` (q,) are numbers of samples: each query is predicted without that sample.
+        """
+        return self._predict_members(X, without).mean(axis=0)
+
+    def _loo_prediction(self) -> Array:
+        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        calls = (delayed(member.loo_numeric)() for member in self.estimators_)
+        total = sum(parallel(calls))
+        return self.regime_model.as_users_see(total / len(self.estimators_))
+
+    def explain(self, X: Any) -> LocalExplanation:
+        """The one linear model of each prediction, and the members' merged neighbours.
+
+        For a classifier, there is one such model per class: of its score.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
         check_queries(self, X)
+        return self._mean_explanation(member.explain(X) for member in self.estimators_)
+
+    def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
+        return self._mean_explanation(m.explain_samples(indices) for m in self.estimators_)
+
+    def _mean_explanation(self, of_members: Iterable[LocalExplanation]) -> LocalExplanation:
+        """The mean of the members' explanations, with the neighbours of all of them."""
         rows, shares = [], []
-        mean: dict[str, Array] = {}
-        for member in self.estimators_:
-            part = member.explain(X)
+        mean: dict[str, Any] = {}
+        for part in of_members:
             rows.append(part.neighbors)
             shares.append(part.neighbor_weights)
             for name in MEANS:
@@ -423,7 +455,7 @@ class Ensemble(BaseEstimator):
         prediction = mean["contributions"].sum(axis=1) + mean["intercept"]
         return replace(
             part,
-            prediction=prediction[shape],
+            prediction=self.regime_model.as_users_see(prediction),
             **mean,
             neighbors=neighbors,
             neighbor_weights=neighbor_weights,

@@ -6,13 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import check_is_fitted
 
-from ..checks.inputs import check_classes, validated_classes, validated_targets
+from ..checks.inputs import check_classes, check_queries, validated_classes, validated_targets
 from ..io import register
 from ..kernels.local.combine import nearest_probabilities
 from ..models.estimators import FALLClassifier, FALLRegressor
-from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .ensemble import Ensemble
@@ -131,24 +129,10 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         -------
         mean, or (mean, std)
         """
-        of_members = self._predict_members(X)
+        of_members = self._predict_members(check_queries(self, X))
         cut = np.s_[:, 0] if self.regime_model.one_target else np.s_[:]
         mean = of_members.mean(axis=0)[cut]
         return (mean, of_members.std(axis=0)[cut]) if return_std else mean
-
-    def explain(self, X: Any) -> LocalExplanation:
-        """The one linear model of each prediction, and the members' merged neighbours.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-
-        Returns
-        -------
-        LocalExplanation
-        """
-        check_is_fitted(self)
-        return self._explain(X, np.s_[:, 0] if self.regime_model.one_target else np.s_[:])
 
     def _check_samples(self, X: Any, y: Any) -> tuple[Array, Array]:
         return validated_targets(self, X, y)
@@ -275,20 +259,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m): those nearest to the mean scores."""
-        return nearest_probabilities(self._predict_members(X).mean(axis=0))
-
-    def explain(self, X: Any) -> LocalExplanation:
-        """The one linear model of each class's score, and the members' merged neighbours.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-
-        Returns
-        -------
-        LocalExplanation
-        """
-        return self._explain(X, np.s_[:])
+        return nearest_probabilities(self.predict_checked(check_queries(self, X)))
 
     def _check_samples(
         self, X: Any, y: Any, classes: ArrayLike | None = None

@@ -56,7 +56,8 @@ class Estimator(Protocol):
     """A fitted model of numbers.
 
     `out_of_fold` returns predictions for samples that the model had not seen, with the number of
-    each sample's fold, or None.
+    each sample's fold, or None. `predict_checked` returns numeric predictions (q, m), each without
+    one of the samples where numbers (q,) are given.
     """
 
     regime_model: RegimeModel
@@ -66,6 +67,10 @@ class Estimator(Protocol):
     def out_of_fold(self) -> tuple[NDArray, Numbers] | None: ...
 
     def explain(self, X: Any, /) -> "Explanation": ...
+
+    def explain_samples(self, indices: Any = None) -> "Explanation": ...
+
+    def predict_checked(self, X: Array, without: Numbers | None = None) -> Array: ...
 
     def predict(self, X: Any, /) -> NDArray: ...
 
@@ -100,6 +105,8 @@ class TableModelLike(Protocol):
 
     def explain(self, data: Any, /) -> "Explanation": ...
 
+    def explain_samples(self, indices: Any = None) -> "Explanation": ...
+
     def predict(self, data: Any, /) -> NDArray: ...
 
 
@@ -115,6 +122,10 @@ class Explanation(Protocol):
     intercept: Array  # (q, m)
     contributions: Array  # (q, d, m)
     anchor_part: Array  # (q, d + 1, m)
+    baseline: Array  # (m,)
+    neighborhood_part: Array  # (q, m)
+    difference_parts: Array  # (q, d, m)
+    slopes: Array  # (q, d, m)
     neighbors: Numbers  # (q, K)
     neighbor_weights: Array  # (q, K)
     neighbor_labels: Numbers  # (q, K)
@@ -124,6 +135,7 @@ class Explanation(Protocol):
     regressors: Array  # (q, d): what the coefficients multiply
     X: Any
     index: Any
+    samples: Numbers | None  # (q,): of samples explained without themselves
     model: Any
     encoded: "Explanation | None"
 

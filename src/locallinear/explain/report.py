@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..kernels.local.combine import nearest_probabilities
 from . import rows, sections
 from .interface import Explanation
 from .json_values import target_lists
 from .selection import take_rows
-from .view import ModelView, view_of
+from .view import ModelView, by_feature, view_of
 
 
 def report_data(
@@ -129,12 +128,9 @@ def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
 
 def _check_unchanged(view: ModelView, why: Explanation) -> None:
     """Refuse an explanation of a model that now predicts otherwise."""
-    asked: Any = view.estimator if view.table is None else view.table
-    queries = view.named_rows(why.X)
-    if view.is_classifier:
-        then, now = nearest_probabilities(why.prediction), asked.predict_proba(queries)
-    else:
-        then, now = why.prediction, asked.predict(queries)
+    queries = by_feature(why)
+    then = why.contributions.sum(axis=1) + why.intercept
+    now = view.estimator.predict_checked(np.asarray(queries.X, dtype=np.float64), why.samples)
     if now.shape != then.shape or not np.allclose(now, then):
         raise ValueError(
             "the model has changed since it gave this explanation, and the report would mix the "

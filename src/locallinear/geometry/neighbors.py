@@ -43,6 +43,20 @@ def neighbor_sets(graph: csr_array, rows: Rows, searchable: Mask | None) -> tupl
     return neighbors, padding
 
 
+def leave_out(distances: Array, near: Rows, rows: Rows) -> tuple[Array, Rows]:
+    """The K neighbours of each query other than its own row, from the K + 1 nearest, nearest first.
+
+    Parameters
+    ----------
+    distances, near : (q, K + 1) of the nearest
+    rows : (q,) the row that a query must not have; where it is not among them, the last one goes
+    """
+    keep = near != rows[:, None]
+    keep[keep.all(axis=1), -1] = False
+    shape = len(near), near.shape[1] - 1
+    return distances[keep].reshape(shape), near[keep].reshape(shape)
+
+
 class Neighbors:
     """Finds the K nearest of a growing and shrinking set of points.
 

@@ -89,6 +89,18 @@ class QuantileSpace:
         """The inputs X that have these regressors."""
         return self.inverse(regressors)
 
+    def slopes(self, X: Array) -> Array:
+        """How fast the ranks change with X, (q, d): the derivative of the piecewise linear map.
+
+        At a training value, where the map has a kink, it is the slope between the training values
+        next to it on both sides; at the lowest and the highest one, that of the inner side.
+        """
+        out = np.zeros_like(X)
+        for j, (values, ranks) in enumerate(self._features()):
+            if len(values) > 1:
+                out[:, j] = _derivative(X[:, j], values, ranks, self._slopes[j])
+        return out
+
     def arrays(self) -> dict[str, NDArray]:
         """The arrays that define the space, for a file."""
         return {"knots": self.knots, "heights": self.heights, "sizes": self.sizes}
@@ -112,6 +124,17 @@ def _outer_slopes(values: Array, ranks: Array) -> Array:
     inner = np.interp([ranks[0] + TAIL * height, ranks[-1] - TAIL * height], ranks, values)
     tails = np.array([inner[0] - values[0], values[-1] - inner[1]])
     return height / np.maximum(tails / TAIL, width)
+
+
+def _derivative(x: Array, knots: Array, heights: Array, slopes: Array) -> Array:
+    """The derivative of `_interpolate`; at a knot, the chord between the knots next to it."""
+    last = len(knots) - 1
+    above, below = np.searchsorted(knots, x, "right"), np.searchsorted(knots, x, "left") - 1
+    left, right = np.clip(below, 0, last), np.clip(above, 0, last)
+    outside = left == right
+    left, right = np.where(outside, 0, left), np.where(outside, last, right)
+    inner = (heights[right] - heights[left]) / (knots[right] - knots[left])
+    return np.where(x < knots[0], slopes[0], np.where(x > knots[-1], slopes[1], inner))
 
 
 def _interpolate(x: Array, knots: Array, heights: Array, slopes: Array) -> Array:

@@ -141,6 +141,10 @@ class AffineSpace:
         """The inputs X that have these regressors."""
         return regressors
 
+    def slopes(self, X: Array) -> Array:
+        """How fast the regressors change with X, (q, d): they are X."""
+        return np.ones_like(X)
+
     def arrays(self) -> dict[str, NDArray]:
         """The arrays that define the space, for a file."""
         return {"shift": self.shift, "scale": self.scale}
@@ -181,6 +185,10 @@ class WeightedSpace:
     def from_regressors(self, regressors: Array) -> Array:
         """The inputs X that have these regressors."""
         return self.base.from_regressors(regressors)
+
+    def slopes(self, X: Array) -> Array:
+        """How fast the regressors change with X, (q, d)."""
+        return self.base.slopes(X)
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays that define the space, for a file."""

@@ -104,6 +104,18 @@ def assignment_shares(near: Rows, weights: Array | None, total: int) -> Array:
     return np.ones(near.shape) if weights is None else cut_at(weights[near], total)
 
 
+def mean_target(samples: Samples, models: Array) -> Array:
+    """The mean of the samples' targets, by their weights, (m,)."""
+    rows, weights = samples.rows(), samples.get("weights")
+    total, mass = np.zeros(models.shape[2]), 0.0
+    for chunk in row_chunks(len(rows), 2 * models[0].nbytes):
+        here = rows[chunk]
+        v = np.ones(len(here)) if weights is None else weights[here]
+        total += v @ stored_targets(samples, models, here)
+        mass += v.sum()
+    return total / mass
+
+
 def stored_targets(samples: Samples, models: Array, rows: Rows) -> Array:
     """The targets (c, m) of stored samples: residual plus the anchor's model."""
     own = models[samples["labels"][rows]]

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks.inputs import check_classes, validated_classes, validated_targets
 from ..io import register
 from ..kernels.local.combine import nearest_probabilities
-from .explanation import LocalExplanation
 from .fall import FALL
 
 Array = NDArray[np.float64]
@@ -168,22 +167,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
 
     def predict(self, X: Any) -> Array:
         """Predict the targets of X, (q,) or (q, m) as y was."""
-        prediction = self.predict_numeric(X)
-        return prediction[:, 0] if self._one_target else prediction
-
-    def explain(self, X: Any) -> LocalExplanation:
-        """The exact linear model of each prediction, and the samples that it comes from.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-
-        Returns
-        -------
-        LocalExplanation
-        """
-        check_is_fitted(self)
-        return self._explain(X, np.s_[:, 0] if self._one_target else np.s_[:])
+        return self.as_users_see(self.predict_numeric(X))
 
     def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
         """The anchor that predicts each sample best, (q,).
@@ -359,19 +343,6 @@ class FALLClassifier(ClassifierMixin, FALL):
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m)."""
         return nearest_probabilities(self.predict_numeric(X))
-
-    def explain(self, X: Any) -> LocalExplanation:
-        """The exact linear model of each class's score, and the samples that it comes from.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-
-        Returns
-        -------
-        LocalExplanation
-        """
-        return self._explain(X, np.s_[:])
 
     def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
         """The anchor that predicts each sample best, (q,).

@@ -19,7 +19,7 @@ from ..checks.inputs import check_queries
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
 from ..checks.stored import check_stored_shapes
 from ..geometry.nearness import Geometry, Index, fit_geometry
-from ..geometry.neighbors import Neighbors, neighbor_sets
+from ..geometry.neighbors import Neighbors, leave_out, neighbor_sets
 from ..geometry.spaces import ROUNDING, Space, same_space
 from ..io import save
 from ..kernels.local import combine
@@ -28,10 +28,12 @@ from ..kernels.local.models import sample_models
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .anchors import neighborhoods, place_anchors, rows_of_points
-from .assignment import assign_labelled, assign_samples, stored_targets
+from .assignment import assign_labelled, assign_samples, mean_target, stored_targets
+from .explaining import explained
 from .explanation import LocalExplanation
 from .neighbors import Rule, neighbor_weights
 from .samples import Samples, weights_above_zero
+from .without_itself import WithoutItself
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -45,7 +47,7 @@ FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 SHARED = ("Z", "weights")
 
 
-class FALL(BaseEstimator):
+class FALL(WithoutItself, BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
 
     Z (n, d) are the inputs in the feature space of `scaling` (with learned weights in it where
@@ -62,6 +64,7 @@ class FALL(BaseEstimator):
     _constant: float  # the constant feature of every input: 1, or 0 without an intercept
     _target_names: list[str]
     _one_target: bool
+    _mean_target: Array | None  # of the samples, once it was asked for
 
     def __init__(
         self,
@@ -163,6 +166,23 @@ class FALL(BaseEstimator):
         return self._geometry.space
 
     @property
+    def mean_target(self) -> Array:
+        """The weighted mean of the samples' numeric targets, (m,); of classes their shares."""
+        check_is_fitted(self)
+        if self._mean_target is None:
+            self._mean_target = mean_target(self._samples, self._models)
+        return self._mean_target.copy()
+
+    def draw_samples(self, size: int, rng: np.random.RandomState) -> Array:
+        """At most so many of the samples that have weight, drawn at random, in units: (·, d)."""
+        check_is_fitted(self)
+        rows, mask = self._samples.rows(), self._samples.searchable
+        drawn = np.arange(len(rows)) if mask is None else np.flatnonzero(mask[rows])
+        if len(drawn) > size:
+            drawn = np.sort(rng.choice(drawn, size, replace=False))
+        return self._sample_inputs()[drawn]
+
+    @property
     def feature_names(self) -> list[str]:
         """Names of the features: those of a frame, or x0, x1 and so on."""
         check_is_fitted(self)
@@ -193,11 +213,15 @@ class FALL(BaseEstimator):
         check_is_fitted(self)
         rows = self._samples.rows()
         Y = stored_targets(self._samples, self._models, rows)
-        X = self.feature_space.inverse(self._samples["Z"][rows])
+        # A class is 1 or 0, which a residual plus its model is only up to rounding.
+        return self._sample_inputs(), Y.round() + 0.0 if is_classifier(self) else Y
+
+    def _sample_inputs(self) -> Array:
+        """The inputs of all samples in units, (n, d)."""
+        X = self.feature_space.inverse(self._samples["Z"][self._samples.rows()])
         # Of zeros, the way into the space and back leaves some rounding.
         X[np.abs(X) <= ROUNDING * np.abs(X).max(axis=0)] = 0.0
-        # A class is 1 or 0, which a residual plus its model is only up to rounding.
-        return X, Y.round() + 0.0 if is_classifier(self) else Y
+        return X
 
     def share_memory(self, others: "list[FALL]") -> None:
         """Hold what is equal in the memory of the first of the others with the same space.
@@ -232,6 +256,7 @@ class FALL(BaseEstimator):
         self
         """
         numbers = self.check_forget(indices)
+        self._mean_target = None
         self._samples.remove(numbers)
         self._neighbors.update(self._samples.points, self._samples.searchable)
         self.n_samples_fit_ = len(self._samples)
@@ -338,7 +363,7 @@ class FALL(BaseEstimator):
 
     def _hold(self, geometry: Geometry, samples: Samples) -> None:
         """Take samples as those of the model, and index them for the neighbour search."""
-        self._geometry, self._samples = geometry, samples
+        self._geometry, self._samples, self._mean_target = geometry, samples, None
         self.n_samples_fit_ = len(samples)
         self._index_samples()
 
@@ -417,6 +442,7 @@ class FALL(BaseEstimator):
             new["weights"] = weights = np.ones(len(X)) if weights is None else weights
         searchable = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         first = samples.append(searchable, **new)
+        self._mean_target = None
         try:
             self._neighbors.update(samples.points, samples.searchable)
             self._assign(first, Y)
@@ -437,13 +463,19 @@ class FALL(BaseEstimator):
 
     def predict_numeric(self, X: Any) -> Array:
         """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores."""
-        X = check_queries(self, X)
-        return self.predict_located(self.feature_space.transform(X))
+        return self.predict_checked(check_queries(self, X))
 
-    def predict_located(self, Z: Array) -> Array:
-        """Algorithm 2 for many queries in the feature space: (q, m)."""
+    def predict_checked(self, X: Array, without: Rows | None = None) -> Array:
+        """The same for an array of queries that are known to be valid.
+
+        `without` (q,) are numbers of samples: each query is predicted without that sample.
+        """
+        return self.predict_located(self.feature_space.transform(X), without)
+
+    def predict_located(self, Z: Array, without: Rows | None = None) -> Array:
+        """Algorithm 2 for many queries in the feature space: (q, m); `without` as above."""
         samples = self._samples
-        shares, near = self._shares(Z)
+        shares, near = self._shares(Z, without)
         out = np.empty((len(Z), self._models.shape[2]))
         with one_blas_thread():
             for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
@@ -460,58 +492,92 @@ class FALL(BaseEstimator):
                 )
         return out
 
-    def _explain(self, X: Any, shape: Any) -> LocalExplanation:
-        """Models instead of predictions; `shape` cuts predictions (q, m) to what users get."""
+    def loo_numeric(self) -> Array:
+        """Predictions (n, m) of all samples, each without itself, whatever the shape of y was."""
+        check_is_fitted(self)
+        Z = self._samples["Z"][self._samples.rows()]
+        return self.predict_located(Z, np.arange(len(Z)))
+
+    def as_users_see(self, prediction: Array) -> Array:
+        """Numeric predictions (q, m) in the shape that y had; scores of classes as they are."""
+        return prediction[:, 0] if getattr(self, "_one_target", False) else prediction
+
+    def _loo_prediction(self) -> Array:
+        return self.as_users_see(self.loo_numeric())
+
+    # --- Explaining ---------------------------------------------------------------------------
+
+    def explain(self, X: Any) -> LocalExplanation:
+        """The exact linear model of each prediction, and the samples that it comes from.
+
+        For a classifier, there is one such model per class: of its score.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         X = check_queries(self, X)
-        samples, space = self._samples, self.feature_space
-        Z = space.transform(X)
-        shares, near = self._shares(Z)
-        parts = np.empty((2, len(Z), Z.shape[1] + 1, self._models.shape[2]))
-        for chunk in row_chunks(len(Z), near.shape[1] * (parts[0, 0].size + Z.shape[1]) * 8):
-            rows = near[chunk]
-            parts[:, chunk] = combine.averaged_models(
-                samples["Z"][rows],
-                samples["residuals"][rows],
-                samples["labels"][rows],
-                shares[chunk],
-                self._models,
-                self.alpha,
-                self._constant,
-            )
-        anchor_part, correction = (space.models_to_units(part) for part in parts)
-        models = anchor_part + correction
-        coef, intercept = models[:, :-1], models[:, -1]
-        regressors = space.regressors(X)
-        contributions = coef * regressors[:, :, None]
-        prediction = contributions.sum(axis=1) + intercept
+        return self._explain_located(X, self.feature_space.transform(X), index=index)
+
+    def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
+        numbers = np.arange(len(self._samples))
+        if indices is not None:
+            numbers = checks.check_indices(indices, len(numbers))
+        Z = self._samples["Z"][self._samples.rows(numbers)]
+        X = self._sample_inputs()[numbers]
+        return self._explain_located(X, Z, index=numbers, samples=numbers)
+
+    def _explain_located(self, X: Array, Z: Array, **about: Any) -> LocalExplanation:
+        """The explanation of queries X, which are Z in the feature space.
+
+        `about` are fields of it; with `samples`, each query is explained without that sample.
+        """
+        shares, near = self._shares(Z, about.get("samples"))
+        found = explained(
+            X,
+            Z,
+            shares,
+            near,
+            self._samples,
+            self.feature_space,
+            self._models,
+            self.alpha,
+            self._constant,
+            self.mean_target,
+        )
+        found["prediction"] = self.as_users_see(found["prediction"])
         return LocalExplanation(
-            prediction=prediction[shape],
-            coef=coef,
-            intercept=intercept,
-            contributions=contributions,
-            anchor_part=anchor_part,
-            correction_part=correction,
-            neighbors=samples.numbers(near),
-            neighbor_weights=shares,
-            neighbor_labels=samples["labels"][near].astype(np.intp),
+            **found,
             feature_weights=getattr(self, "feature_weights_", None),
             feature_names=self.feature_names,
             target_names=self.target_names,
-            ranks=None if space.has_units else regressors,
             X=X,
-            index=index,
             model=self,
+            **about,
         )
 
-    def _shares(self, Z: Array) -> tuple[Array, Rows]:
-        """The nearest samples of each query, (q, K), and their weights, which sum to one."""
+    def _shares(self, Z: Array, without: Rows | None = None) -> tuple[Array, Rows]:
+        """The nearest samples of each query, (q, K), and their weights, which sum to one.
+
+        `without` (q,) are numbers of samples that are no neighbours of the query.
+        """
         check_after_fit(self)
-        checks.check_enough_samples(self.n_neighbors, self._samples.n_searchable)
+        samples, K = self._samples, self.n_neighbors
         self._neighbors.n_jobs = self.n_jobs
         points = self._geometry.nearness.points(Z)
-        distances, near = self._neighbors.query(points, self.n_neighbors)
-        of_samples = self._samples.get("weights")
+        if without is None:
+            checks.check_enough_samples(K, samples.n_searchable)
+            distances, near = self._neighbors.query(points, K)
+        else:
+            checks.check_enough_others(K, samples.n_searchable)
+            found = self._neighbors.query(points, K + 1)
+            distances, near = leave_out(*found, samples.rows(without))
+        of_samples = samples.get("weights")
         sample_weights = None if of_samples is None else of_samples[near]
         weights = neighbor_weights(distances, self.weights, sample_weights)
         return combine.normalised(weights), near

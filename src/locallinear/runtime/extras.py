@@ -8,15 +8,16 @@ class MissingExtraError(ModuleNotFoundError):
     """An optional package is not installed; the message says how to install it."""
 
 
-def extra(module: str, name: str, what: str) -> ModuleType:
+def extra(module: str, name: str | None, what: str) -> ModuleType:
     """Import a module of an optional package.
 
     Parameters
     ----------
     module : str
         The module, such as "matplotlib.pyplot".
-    name : str
-        The extra that installs it: ``pip install 'locallinear[name]'``.
+    name : str or None
+        The extra that installs it: ``pip install 'locallinear[name]'``. None for a package that
+        no extra installs, because few want it or it wants much.
     what : str
         What needs the package, in the plural: the first word of the error message.
 
@@ -32,6 +33,7 @@ def extra(module: str, name: str, what: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = (error.name or module).split(".")[0]
+        wanted = package if name is None else f"'locallinear[{name}]'"
         raise MissingExtraError(
-            f"{what} need {package}: pip install 'locallinear[{name}]'", name=error.name
+            f"{what} need {package}: pip install {wanted}", name=error.name
         ) from error

@@ -30,6 +30,7 @@ from ..checks.inputs import validated_classes, validated_targets
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
+from ..models.without_itself import WithoutItself
 from ..runtime.progress import Progress
 from . import scores as _scores
 from .folds import Split
@@ -42,7 +43,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class _SearchCV(MetaEstimatorMixin, BaseEstimator):
+class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
     """A search without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -202,6 +203,12 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         """Explain each prediction of the best estimator by its exact linear model."""
         check_is_fitted(self)
         return self.best_estimator_.explain(X)
+
+    def _loo_prediction(self) -> Array:
+        return self.best_estimator_.loo_prediction_
+
+    def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
+        return self.best_estimator_.explain_samples(indices)
 
     def local_models(self, indices: ArrayLike | None = None) -> Array:
         """The models of training samples in the best estimator."""

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
+from ..explain.view import view_of
 from ..io import register, save
 from ..models.explanation import LocalExplanation
 from .encoding import Column, Encoding, by_column
@@ -65,6 +66,11 @@ class TableModel:
         return self.encoding.columns
 
     @property
+    def column_numbers(self) -> NDArray[np.intp]:
+        """The number of the column that each feature of the estimator comes from, (d,)."""
+        return self.encoding.owners
+
+    @property
     def target_names(self) -> list[str]:
         """Names of the targets, or of the classes."""
         if self.encoding.classify:
@@ -77,12 +83,15 @@ class TableModel:
 
     def encode(self, data: Any) -> "pandas.DataFrame":
         """The numbers that the estimator takes, (q, d)."""
+        self._check_fitted()
+        return self.encoding.inputs(self.read(data))
+
+    def _check_fitted(self) -> None:
         if self.estimator is None:
             raise NotFittedError(
                 "This TableModel is empty; the command `locallinear fit` makes fitted ones, which "
                 "locallinear.load reads."
             )
-        return self.encoding.inputs(self.read(data))
 
     def true_targets(self, data: Any) -> NDArray:
         """The targets or classes that a frame holds, (q,) or (q, m)."""
@@ -106,32 +115,60 @@ class TableModel:
         """
         table = self.read(data)
         inputs = self.encode(table)
-        index = getattr(data, "index", None)
         raw = self.estimator.explain(inputs)
+        return self._by_column(raw, table.frame, getattr(data, "index", None))
+
+    def explain_samples(self, indices: ArrayLike | None = None) -> LocalExplanation:
+        """Explain rows of the table that the model was fitted on, none by itself.
+
+        As `FALLRegressor.explain_samples`, by column. Rows are numbered as the estimator keeps
+        them, and their cells are those that it knows: a missing number is the one that replaced
+        it.
+        """
+        self._check_fitted()
+        raw = self.estimator.explain_samples(indices)
+        frame = view_of(self).training_rows().iloc[raw.samples]
+        return self._by_column(raw, frame, frame.index)
+
+    @property
+    def loo_prediction_(self) -> Array:
+        """Predictions of the rows, each without itself, as `FALLRegressor.loo_prediction_`."""
+        self._check_fitted()
+        return self.estimator.loo_prediction_
+
+    def _by_column(
+        self, raw: LocalExplanation, frame: "pandas.DataFrame", index: Any
+    ) -> LocalExplanation:
+        """The estimator's explanation of the rows of a frame, by column of the table."""
         raw = replace(raw, target_names=self.target_names, index=index)
         owners = self.encoding.owners
         numbers = [i for i, column in enumerate(self.encoding.columns) if not column.is_text]
         encoded_numbers = np.searchsorted(owners, numbers)
-        parts = {}
+        parts: dict[str, Any] = {}
         for name in ("anchor_part", "correction_part"):
             part = getattr(raw, name)
             added = by_column(part[:, :-1] * raw.regressors[:, :, None], owners)
             added[:, numbers] = part[:, encoded_numbers]
             parts[name] = np.concatenate([added, part[:, -1:]], axis=1)
-        ranks, weights = raw.ranks, raw.feature_weights
-        if ranks is not None:
-            ranks = np.ones((len(inputs), len(self.encoding.columns)))
+        ranks, weights = None, raw.feature_weights
+        if raw.ranks is not None:
+            ranks = np.ones((len(frame), len(self.encoding.columns)))
             ranks[:, numbers] = raw.ranks[:, encoded_numbers]
         if weights is not None:
             weights = np.bincount(owners, weights).astype(np.float64)
+        coef = parts["anchor_part"][:, :-1] + parts["correction_part"][:, :-1]
+        slopes = coef.copy()
+        slopes[:, numbers] = raw.slopes[:, encoded_numbers]
         return replace(
             raw,
-            coef=parts["anchor_part"][:, :-1] + parts["correction_part"][:, :-1],
+            coef=coef,
             contributions=by_column(raw.contributions, owners),
+            difference_parts=by_column(raw.difference_parts, owners),
+            slopes=slopes,
             feature_weights=weights,
             feature_names=self.encoding.names,
             ranks=ranks,
-            X=table.frame[self.encoding.names],
+            X=frame[self.encoding.names],
             model=self,
             encoded=raw,
             **parts,
