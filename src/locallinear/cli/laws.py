@@ -51,8 +51,8 @@ def check_laws(model: TableModel, simulated: Any, new: Any) -> LawCheck:
     """Compare a model of the rows in `simulated` with the truth about the rows in `new`."""
     view = view_of(model)
     why = view.explain(new.data)
-    features = [view.features_of(view.names.index(name)).start for name in new.slope_names]
-    found, true = view.slopes(why)[:, features, 0], np.asarray(new.slopes)
+    columns = [view.names.index(name) for name in new.slope_names]
+    found, true = why.slopes[:, columns, 0], np.asarray(new.slopes)
     members = [new.law == law for law in range(len(new.law_names))]
     laws = [np.array([values[rows].mean(axis=0) for rows in members]) for values in (true, found)]
     means = [[values[rows].mean() for values in (new.truth, why.prediction)] for rows in members]
