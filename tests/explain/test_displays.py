@@ -60,7 +60,16 @@ def test_contributions_and_intercept_are_the_prediction(problem):
         assert shown.prediction == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("reference", ["mean", "zero"])
+def test_layers_are_the_prediction_and_those_of_the_explanation(problem):
+    model, _, _, Q, m = problem
+    shown = ContributionDisplay.from_estimator(model, Q, row=3, target=m - 1)
+    why = model.explain(Q)
+    total = shown.baseline + shown.neighborhood_part + shown.difference_parts.sum()
+    assert total == pytest.approx(scores(model, Q)[3, m - 1])
+    np.testing.assert_allclose(shown.difference_parts, why.difference_parts[3, :, m - 1])
+
+
+@pytest.mark.parametrize("reference", ["baseline", "mean", "zero"])
 @pytest.mark.parametrize("max_features", [1, 2, 10])
 def test_the_waterfall_falls_from_its_start_to_the_prediction(problem, reference, max_features):
     model, _, _, Q, m = problem
@@ -78,7 +87,34 @@ def test_the_waterfall_starts_where_the_row_s_model_puts_the_average_sample(make
     why = FALLRegressor(random_state=0).fit(X, y).explain(Q)
     shown = ContributionDisplay.from_explanation(why, row=5)
     expected = X.mean(axis=0) @ why.coef[5, :, 0] + why.intercept[5, 0]
-    assert shown.waterfall()[0][2] == pytest.approx(expected)
+    assert shown.waterfall(reference="mean")[0][2] == pytest.approx(expected)
+
+
+def test_the_waterfall_goes_from_all_rows_over_those_like_this_one_to_this_one(make_problem):
+    X, y, Q = make_problem()
+    why = FALLRegressor(random_state=0).fit(X, y).explain(Q)
+    first, level, *features, last = ContributionDisplay.from_explanation(why, row=5).waterfall()
+    assert first == ("rows in general", 0.0, pytest.approx(y.mean()))
+    assert level[0].startswith("those like this one")
+    assert level[2] == pytest.approx(why.neighborhood_part[5, 0])
+    assert all("(they: " in label for label, _, _ in features)
+    assert {round(step, 9) for _, _, step in features} == set(
+        why.difference_parts[5, :, 0].round(9).tolist()
+    )
+    assert last == ("prediction", 0.0, pytest.approx(why.prediction[5]))
+
+
+def test_differences_too_small_to_be_seen_are_one_bar():
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    y = np.where(X[:, 0] > 0, 100.0, 0.0)
+    model = FALLRegressor(anchor_models=[[[0.0]] * 4 + [[v]] for v in (0.0, 100.0)]).fit(X, y)
+    bars = model.explain(X + 1e-3).plot(3).waterfall()
+    assert [label.split("\n")[0] for label, _, _ in bars] == [
+        "rows in general",
+        "those like this one:",
+        "how it differs from them",
+        "prediction",
+    ]
 
 
 def test_neighbors_are_shown_with_their_own_targets(problem):
@@ -208,7 +244,8 @@ def test_many_features_with_hostile_names_are_drawn_as_a_few_bars(make_problem):
         display.plot().figure_.canvas.draw()
     shown = ContributionDisplay.from_estimator(model, frame + 0.1).plot(max_features=80)
     shown.figure_.canvas.draw()
-    assert len(ContributionDisplay.from_estimator(model, frame).plot().bars_) == 11
+    assert len(shown.plot().bars_) == 1 + 10 + 1
+    assert len(shown.plot(reference="mean").bars_) == 10 + 1
 
 
 def test_an_explanation_draws_itself(make_problem):
@@ -223,7 +260,11 @@ def test_an_explanation_without_its_model_draws_what_it_holds(make_problem):
     why = replace(FALLRegressor(random_state=0).fit(X, y).explain(Q), model=None)
     shown = why.plot(4)
     assert shown.values is None
-    assert shown.waterfall()[0][0] == "intercept"
+    assert [label for label, _, _ in shown.waterfall()[:2]] == [
+        "rows in general",
+        "those like this one",
+    ]
+    assert shown.waterfall(reference="mean")[0][0] == "intercept"
     assert shown.prediction == pytest.approx(why.prediction[4])
 
 
@@ -243,13 +284,16 @@ def test_samples_that_were_added_and_removed_are_known(make_problem):
     np.testing.assert_allclose(shown.neighbor_targets, left[shown.neighbors], atol=1e-9)
 
 
-def test_where_no_feature_counts_the_picture_says_so():
+def test_where_no_feature_counts_the_level_speaks_and_the_linear_model_says_so():
     X = np.r_[np.zeros((30, 2)), np.full((30, 2), 9.0)] + np.random.default_rng(0).normal(
         size=(60, 2), scale=0.1
     )
     model = FALLClassifier(4, random_state=0).fit(X, np.repeat(["far", "near"], 30))
     shown = ContributionDisplay.from_estimator(model, X[:3] + 0.01).plot()
     assert shown.is_constant
+    assert len(shown.bars_) == 1
+    assert shown.neighborhood_part == pytest.approx(0.5)
+    shown.plot(reference="mean")
     assert "No feature counts here" in shown.ax_.texts[-1].get_text()
     X, y = X[:, :1], X[:, 0]
     assert not ContributionDisplay.from_estimator(FALLRegressor(4).fit(X, y), X + 0.01).is_constant

@@ -74,7 +74,7 @@ def test_contributions_of_columns_fall_to_the_prediction(model, frame):
             assert shown.feature_names == COLUMNS
             assert shown.target_name == name
             assert shown.contributions.sum() + shown.intercept == pytest.approx(expected)
-            for reference in ("mean", "zero"):
+            for reference in ("baseline", "mean", "zero"):
                 lines = shown.waterfall(10, reference)
                 assert sum(step for _, _, step in lines[:-1]) == pytest.approx(expected)
 
@@ -85,15 +85,17 @@ def test_the_waterfall_starts_at_the_average_sample(model, frame):
     X, _ = model.estimator.training_samples()
     average = model.estimator.feature_space.regressors(X.mean(axis=0)[None])[0]
     expected = average @ raw.coef[3, :, 0] + raw.intercept[3, 0]
-    assert shown.waterfall()[0][2] == pytest.approx(expected)
+    assert shown.waterfall(reference="mean")[0][2] == pytest.approx(expected)
 
 
 def test_values_are_those_of_the_table(model, frame):
-    labels = [label for label, _, _ in ContributionDisplay.from_estimator(model, frame).waterfall()]
+    lines = ContributionDisplay.from_estimator(model, frame).waterfall(reference="zero")
+    labels = [label for label, _, _ in lines]
     assert {"size (m²) missing", "district missing"} <= set(labels)
     shown = ContributionDisplay.from_estimator(model, frame, row=5)
     assert shown.values[2] == "<b>moon</b>"
-    assert "district = <b>moon</b>" in {label for label, _, _ in shown.waterfall()}
+    lines = shown.waterfall(reference="zero")
+    assert "district = <b>moon</b>" in {label for label, _, _ in lines}
 
 
 def test_the_effect_of_a_column_of_text_is_against_the_average_category(model, frame):

@@ -88,22 +88,25 @@ def test_explanation_as_a_frame_adds_up_to_the_predictions(frame):
     told = small_regressor().fit(X, y).explain(rows)
     table = told.to_frame()
     assert table.index.names == ["query", "target", "feature"]
-    assert len(table) == 4 * 11
-    assert_allclose(table["contribution"].groupby("query").sum(), told.prediction)
+    assert len(table) == 4 * 13
+    for column in ("part", "contribution"):
+        assert_allclose(table[column].groupby("query").sum(), told.prediction)
+    assert_allclose(table["part"].xs("(baseline)", level="feature"), y.mean())
     age = table.loc[("c", y.name, "age")]
     assert age["value"] == X["age"].iloc[2]
     assert_allclose(age["contribution"], age["coef"] * age["value"])
     plain = small_regressor().fit(X.to_numpy(), y).explain(X[:4].to_numpy()).to_frame()
-    assert plain.index.get_level_values("query").tolist() == np.repeat(range(4), 11).tolist()
+    assert plain.index.get_level_values("query").tolist() == np.repeat(range(4), 13).tolist()
 
 
 def test_a_frame_has_the_ranks_that_coefficients_multiply_in_quantile_space(frame):
     X, y = frame
     told = small_regressor(scaling="quantile").fit(X, y).explain(X[:4])
     table = told.to_frame()
-    assert list(table) == ["value", "rank", "coef", "contribution"]
+    assert list(table) == ["value", "slope", "part", "rank", "coef", "contribution"]
     assert_allclose(told.contributions[:, :, 0], told.coef[:, :, 0] * told.ranks)
-    features = table.drop("(intercept)", level="feature")
+    features = table.drop(["(baseline)", "(neighborhood)", "(intercept)"], level="feature")
+    assert_allclose(features["slope"], told.slopes.ravel())
     assert_allclose(features["contribution"], features["coef"] * features["rank"])
     assert_allclose(features["rank"], told.ranks.ravel())
     assert np.abs(told.ranks).max() < np.sqrt(3)

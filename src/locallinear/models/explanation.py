@@ -220,41 +220,50 @@ class LocalExplanation:
         )
 
     def to_frame(self) -> "pandas.DataFrame":
-        """One line per query, target and feature: value, coefficient and contribution.
+        """One line per query, target and feature, with its value and what it adds.
 
-        With scaling "quantile" the value is followed by its rank, which the coefficient
-        multiplies. Queries have the names of the frame that they came in. The feature
-        "(intercept)" has the constant and no value; a query's contributions to a target add up to
-        the prediction. Needs pandas.
+        Columns: `value`; `slope`, in units; `part`, the layers of the prediction; and the linear
+        model itself, `coef` and `contribution` (with scaling "quantile" also `rank`, which the
+        coefficient multiplies). The parts of a query add up to its prediction over the lines
+        "(baseline)", "(neighborhood)" and those of the features, and so do the contributions over
+        those of the features and "(intercept)". Queries have the names of the frame that they
+        came in. Needs pandas.
         """
         pandas = extra("pandas", "report", "Frames")
-        q = len(self.contributions)
+        q, _, m = self.contributions.shape
         queries = range(q) if self.index is None else self.index
         lines = [
             (query, target, feature)
             for query in queries
             for target in self.target_names
-            for feature in [*self.feature_names, "(intercept)"]
+            for feature in ["(baseline)", "(neighborhood)", *self.feature_names, "(intercept)"]
         ]
-        constant = self.intercept[:, None, :]
+        no_line = np.full((q, 1, m), np.nan)
+        baseline = np.broadcast_to(self.baseline, no_line.shape)
+        level, constant = self.neighborhood_part[:, None], self.intercept[:, None]
         columns = {
-            "coef": np.concatenate([self.coef, constant], axis=1),
-            "contribution": np.concatenate([self.contributions, constant], axis=1),
+            "slope": [no_line, no_line, self.slopes, no_line],
+            "part": [baseline, level, self.difference_parts, no_line],
+            "coef": [no_line, no_line, self.coef, constant],
+            "contribution": [no_line, no_line, self.contributions, constant],
         }
         frame = pandas.DataFrame(
-            {name: column.swapaxes(1, 2).ravel() for name, column in columns.items()},
+            {
+                name: np.concatenate(blocks, axis=1).swapaxes(1, 2).ravel()
+                for name, blocks in columns.items()
+            },
             index=pandas.MultiIndex.from_tuples(lines, names=["query", "target", "feature"]),
         )
-        for name, of_queries in [("rank", self.ranks), ("value", self.X)]:
+        for name, at, of_queries in [("value", 0, self.X), ("rank", 3, self.ranks)]:
             if of_queries is not None:
                 values = np.asarray(of_queries)
                 nothing = np.full((q, 1), np.nan, dtype=values.dtype)
-                each = np.concatenate([values, nothing], axis=1)
-                frame.insert(0, name, np.repeat(each, len(self.target_names), axis=0).ravel())
+                each = np.concatenate([nothing, nothing, values, nothing], axis=1)
+                frame.insert(at, name, np.repeat(each, m, axis=0).ravel())
         return frame
 
     def plot(self, row: int = 0, target: int | str = 0, ax: Any = None, **options: Any) -> Any:
-        """Draw one prediction's contributions and the neighbours that it was made from.
+        """Draw the layers of one prediction, and the neighbours that it was made from.
 
         Parameters
         ----------
