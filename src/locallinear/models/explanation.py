@@ -168,8 +168,8 @@ class LocalExplanation:
         n_permutations : int, default=2
             Random orders per background row, in pairs of an order and its reverse. The error
             falls with the root of n_permutations times b. With two orders and 100 background rows
-            it was 4 % of a row's largest value with neighborhood "euclidean" and 1 % with the
-            others, on 3,000 simulated rentals with 12 features, in 10 to 60 ms per row.
+            it was 5 % of a row's largest value with neighborhood "euclidean" and 1 % with the
+            others, on 3,000 simulated rentals with 12 features (benchmarks/RESULTS.md).
         random_state : int, RandomState or None, default=None
             Chance in the orders and in the choice of a background.
 
