@@ -20,6 +20,7 @@ from archives import forge, members
 from houses import houses
 from locallinear import FALLRegressor, FALLRegressorCV, load
 from locallinear.__main__ import main
+from locallinear.datasets import make_rentals
 
 
 def call(*arguments, status=0):
@@ -184,7 +185,8 @@ def test_compare_prints_the_error_and_the_time_of_each_model(folder):
         "compare", folder / "houses.csv", "--target", "price", "--folds", 2, "--jobs", 1,
         "--ignore", "rent",
     ).stdout  # fmt: skip
-    for name in ("FALL", "KNN", "kernel ridge", "ridge", "lasso", "network lasso", "mean"):
+    others = "KNN", "kernel ridge", "ridge", "lasso", "network lasso", "boosted trees", "mean"
+    for name in ("FALL", *others):
         assert re.search(rf"^  {name} .*\d s$", output, re.M), output
 
 
@@ -196,11 +198,28 @@ def test_compare_counts_wrong_classes(folder):
     assert re.search(r"^  most frequent class +[\d.]+ ± [\d.]+ % +\d", output, re.M), output
 
 
-def test_demo_prints_at_the_end_where_the_report_is(tmp_path):
+def test_demo_of_rentals_prints_the_laws_beside_what_the_model_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("locallinear.cli.demo.N_RENTALS", 200)
+    monkeypatch.setattr("locallinear.cli.demo.N_NEW", 300)
     page = tmp_path / "report.html"
     output = call("demo", "--out", page, "--jobs", 1).stdout
+    for formula in make_rentals(1, random_state=0).formulas:
+        assert all(line in output for line in formula.split("\n"))
+    number = r"−?[\d.]+"
+    table = (
+        rf"^  weekend +\d+ +{number} / {number} .* 9 / {number} .* 0 / {number} .* −1.5 / {number}$"
+    )
+    assert re.search(table, output, re.M), output
+    assert output.splitlines()[-1] == f"The report is in {page}; open it in a browser."
+    assert "what drives rentals" in page.read_text()
+
+
+def test_demo_of_diabetes_prints_at_the_end_where_the_report_is(tmp_path):
+    page = tmp_path / "report.html"
+    output = call("demo", "--data", "diabetes", "--out", page, "--jobs", 1).stdout
     assert output.splitlines()[-1] == f"The report is in {page}; open it in a browser."
     assert "progression after a year" in page.read_text()
+    assert "The laws that made" not in output
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "explain", "compare", "demo", "reproduce"])
@@ -460,6 +479,7 @@ class HalfWritten(io.BufferedRandom):
 
 _files.os.fdopen = lambda handle, mode: HalfWritten(io.FileIO(handle, mode))
 from locallinear.__main__ import main
+from locallinear.datasets import make_rentals
 main(sys.argv[1:])
 """
 

@@ -12,7 +12,7 @@ from ..tables.encoding import fit_encoding
 from ..tables.model import TableModel
 from ..tables.read import PARQUET
 from ..tables.table import TableError
-from .demo import TARGET, diabetes
+from .demo import EXAMPLES
 from .files import (
     STANDARD_OUTPUT,
     BadInput,
@@ -25,10 +25,12 @@ from .files import (
     write_file,
     write_table,
 )
+from .laws import law_lines
 from .learning import (
     encode_problem,
     fit_search,
     print_comparison,
+    print_lines,
     print_next_steps,
     print_summary,
     read_problem,
@@ -78,6 +80,13 @@ def main() -> None:
 
 @main.command(short_help="Show all steps on example data.")
 @click.option(
+    "--data",
+    type=click.Choice(list(EXAMPLES)),
+    default="rentals",
+    show_default=True,
+    help="rentals: simulated, with known laws; diabetes: patients, from scikit-learn.",
+)
+@click.option(
     "--out",
     type=FILE,
     default="locallinear-report.html",
@@ -85,22 +94,30 @@ def main() -> None:
     help="File for the report; - is standard output.",
 )
 @jobs_option
-def demo(out: Path, jobs: int) -> None:
-    """Fit, compare and explain models of the diabetes data in scikit-learn, within a minute.
+def demo(data: str, out: Path, jobs: int) -> None:
+    """Fit, compare and explain models of example data, within a minute.
+
+    The rentals are simulated, so that the explanation can be compared with the laws that made
+    them. For the diabetes data one linear model is as good, which the comparison shows.
 
     \b
     Example:
         locallinear demo
+        locallinear demo --data diabetes
     """  # noqa: D301
     check_writable(out)
     with destination(out) as place:
-        encoding, table, notes = fit_encoding(diabetes(), (TARGET,))
+        example = EXAMPLES[data]()
+        encoding, table, notes = fit_encoding(example.table, (example.target,))
         problem = encode_problem(encoding, table, notes)
-        options = {"grid": "default", "scaling": "standard", "seed": 0, "jobs": jobs}
+        options = {"grid": example.grid, "scaling": None, "seed": 0, "jobs": jobs}
         search = fit_search(problem, options, None)
         model = TableModel(encoding, search.best_estimator_)
-        print_comparison(problem, options, 5, None, full=True)
+        print_comparison(problem, options, 3, None, full=True)
         print_summary(model, search.best_params_)
+        if example.new is not None:
+            click.echo()
+            print_lines(law_lines(model, example.simulated, example.new))
         write_html(model, table, place, max_rows=MAX_ROWS, jobs=jobs)
     if out != STANDARD_OUTPUT:
         click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")

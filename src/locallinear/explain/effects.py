@@ -178,7 +178,7 @@ def _slopes(
     """The slope of each row's linear model, (q, m), or what other texts would add, (q, g, m)."""
     why, features = view.explain_inputs(inputs), view.features_of(j)
     if view.choices(j) is None:
-        return view.slopes(why)[:, features.start]
+        return why.slopes[:, features.start]
     effects = view.effects(why.coef, j)
     K = effects.shape[1] - 1
     chosen = np.where(settings.any(axis=1), settings.argmax(axis=1), K)

@@ -209,17 +209,6 @@ class ModelView:
 
     # --- What columns add to models --------------------------------------------------------------
 
-    def slopes(self, why: Explanation) -> Array:
-        """How fast explained predictions rise with each feature, in the units of X, (q, d, m)."""
-        encoded = by_feature(why)
-        if self.space.has_units:
-            return encoded.coef
-        # The chain rule: ranks are linear between two samples, so a small step has their slope.
-        X = np.asarray(encoded.X, dtype=np.float64)
-        step = 1e-6 * np.maximum(np.ptp(self.samples[0], axis=0), 1e-300)
-        rise = self.space.regressors(X + step) - self.space.regressors(X - step)
-        return encoded.coef * (rise / (2 * step))[:, :, None]
-
     def at_average(self, coef: Array) -> Array:
         """What each column adds at the average sample to models (q, d, m), (q, c, m)."""
         return self.by_column(coef * self.center[:, None])
