@@ -72,8 +72,8 @@ class Scan:
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
         if len(X) * points.size <= FEW_DIFFERENCES:
-            found = _directly(X, n_neighbors, points)
-            return np.where(found >= 0, rows[found], -1)
+            near = _directly(X, n_neighbors, points)
+            return np.where(near >= 0, rows[near], -1)
         workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
         blocks = cache(partial(self._blocks, points, n_neighbors))
         # Prepared before the threads start, because they share it.

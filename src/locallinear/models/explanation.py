@@ -57,8 +57,7 @@ class LocalExplanation:
     slopes : array (q, d, m)
         How fast the prediction's linear model changes with each feature, in the units of X for
         every scaling: `coef`, and with scaling "quantile" `coef` times the slope of the map from
-        values to ranks at the query. That map is linear between two neighbouring training values;
-        at a training value, where it has a kink, the slope is that between the values next to it.
+        values to ranks, taken over the nearest six of a hundred samples around the query's value.
     neighbors : array (q, K)
         The samples whose models were averaged, nearest first.
     neighbor_weights : array (q, K)
