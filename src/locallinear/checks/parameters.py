@@ -1,5 +1,6 @@
 """Checks of the parameters of FALL: before a fit, after it and in a file."""
 
+import sys
 from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator
@@ -9,6 +10,9 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+# Whole numbers of any size count as real: those beyond this have no float.
+LARGEST_FLOAT = sys.float_info.max
+
 _POSITIVE_COUNT = Interval(Integral, 1, None, closed="left")
 
 FALL_PARAMETERS: dict[str, list] = {
@@ -16,9 +20,9 @@ FALL_PARAMETERS: dict[str, list] = {
     "anchor_selection": [StrOptions({"random", "kmeans"}), "array-like"],
     "anchor_models": [None, "array-like"],
     "n_anchor_neighbors": [_POSITIVE_COUNT],
-    "anchor_alpha": [Interval(Real, 0, None, closed="left")],
+    "anchor_alpha": [Interval(Real, 0, LARGEST_FLOAT, closed="both")],
     "anchor_l1_ratio": [Interval(Real, 0, 1, closed="both")],
-    "alpha": [Interval(Real, 0, None, closed="neither")],
+    "alpha": [Interval(Real, 0, LARGEST_FLOAT, closed="right")],
     "n_neighbors": [_POSITIVE_COUNT],
     "weights": [StrOptions({"distance", "uniform"}), callable],
     "fit_intercept": ["boolean"],

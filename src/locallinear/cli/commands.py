@@ -35,6 +35,7 @@ from .learning import (
 )
 from .options import FILE, folds_option, jobs_option, learning, reading
 from .outputs import contributions, predictions, write_html
+from .terminal import echo
 
 MAX_ROWS = 1000
 
@@ -103,7 +104,7 @@ def demo(out: Path, jobs: int) -> None:
         print_summary(model, search.best_params_)
         write_html(model, table, place, max_rows=MAX_ROWS, jobs=jobs)
     if out != STANDARD_OUTPUT:
-        click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
+        echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
 
 
 @main.command(short_help="Fit a model that predicts a column of a table.")
@@ -253,7 +254,7 @@ def explain(
     with destination(out) as place:
         write_html(fitted, table, place, max_rows=max_rows, jobs=jobs)
     if out != STANDARD_OUTPUT:
-        click.echo(f"The report is in {out}; open it in a browser.")
+        echo(f"The report is in {out}; open it in a browser.")
 
 
 @main.command(short_help="Compare FALL with other models on a table.")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ..checks.parameters import LARGEST_FLOAT
 from .network_lasso import NetworkLassoRegressor
 
 
@@ -75,7 +76,7 @@ class LocalizedLassoRegressor(NetworkLassoRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **NetworkLassoRegressor._parameter_constraints,
-        "exclusive_alpha": [Interval(Real, 0, None, closed="left")],
+        "exclusive_alpha": [Interval(Real, 0, LARGEST_FLOAT, closed="both")],
     }
 
     def __init__(
