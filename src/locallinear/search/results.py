@@ -30,12 +30,12 @@ def results_of(search: Search, names: Iterable[str], n_threads: int) -> dict[str
     scored = np.isfinite(mean)
     n_scored = int(np.count_nonzero(scored))
     if not n_scored:
-        reason: str = search.reasons().ravel().tolist()[0]
+        reason = str(search.reasons().flat[0])
         remedy = "; give more samples, or smaller values of n_neighbors"
         raise ValueError(
             f"no configuration of the grid could be scored: {reason}"
             + (remedy if reason.startswith("n_neighbors") else "")
-        ) from getattr(reason, "error", None)
+        ) from search.cause()
     ranks = np.full(len(mean), n_scored + 1, dtype=np.int32)
     with ThreadPoolExecutor(n_threads) as pool:
         parts = pairwise(_cuts(mean, RANKED_PARTS))
