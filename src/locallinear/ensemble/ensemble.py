@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
-from ..checks.parameters import check_stored_parameters
+from ..checks.parameters import Floats, check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -95,7 +95,7 @@ class Ensemble(WithoutItself, BaseEstimator):
         "search": [StrOptions(set(GRIDS)), dict, None],
         "cv": [None, "cv_object"],
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
-        "time_budget": [None, Interval(Real, 0, None, closed="neither")],
+        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

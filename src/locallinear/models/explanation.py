@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks.arguments import check_indices
 from ..runtime.extras import extra
 from .shapley import shapley_of
 
@@ -138,7 +139,10 @@ class LocalExplanation:
         -------
         LocalExplanation
         """
-        rows = np.atleast_1d(rows)
+        mask = np.asarray(rows)
+        if mask.dtype == bool and mask.shape == (len(self.coef),):
+            rows = np.flatnonzero(mask)
+        rows = check_indices(rows, len(self.coef))
         taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in ARRAYS}
         for name in ROWS:
             of_queries = getattr(self, name)
