@@ -67,8 +67,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
-        split where one linear model no longer holds ("piecewise"). Trees compare a query with all
-        samples, which is practical for up to a few hundred thousand samples.
+        split where one linear model no longer holds ("piecewise"). Where leaves are large, nearly
+        all of the nearest samples are found, in time that hardly grows with the samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
@@ -76,7 +76,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         all.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
-        own error, as in the paper; more give smoother regimes.
+        own error, as in the paper; more give smoother regimes. Of more than 100,000 samples, so
+        many count as the nearest ones, beside the sample itself.
     n_jobs : int, default=None
         Threads of the neighbour search, as in KNeighborsRegressor: None is one thread where a
         tree is searched, and all processors where all samples are compared.
@@ -259,8 +260,8 @@ class FALLClassifier(ClassifierMixin, FALL):
         each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
-        split where one linear model no longer holds ("piecewise"). Trees compare a query with all
-        samples, which is practical for up to a few hundred thousand samples.
+        split where one linear model no longer holds ("piecewise"). Where leaves are large, nearly
+        all of the nearest samples are found, in time that hardly grows with the samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
@@ -268,7 +269,8 @@ class FALLClassifier(ClassifierMixin, FALL):
         all.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
-        own error, as in the paper; more give smoother regimes.
+        own error, as in the paper; more give smoother regimes. Of more than 100,000 samples, so
+        many count as the nearest ones, beside the sample itself.
     n_jobs : int, default=None
         Threads of the neighbour search, as in KNeighborsClassifier: None is one thread where a
         tree is searched, and all processors where all samples are compared.

@@ -29,7 +29,14 @@ from ..kernels.local.models import sample_models
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread, one_blas_thread_for
 from .anchors import neighborhoods, place_anchors, rows_of_points
-from .assignment import assign_labelled, assign_samples, mean_target, stored_targets
+from .assignment import (
+    assign_all,
+    assign_labelled,
+    assign_new,
+    deciding_rows,
+    mean_target,
+    stored_targets,
+)
 from .explaining import explained
 from .explanation import LocalExplanation
 from .neighbors import Rule, neighbor_weights
@@ -404,7 +411,7 @@ class FALL(WithoutItself, BaseEstimator):
                     model._begin(self, geometry, samples, Y)
                     model._fit_anchors(X, Y, graph)
                 self._neighbors.build()
-                self._assign(0, Y, siblings)
+                self._assign_all(Y, siblings)
         except BaseException:
             for model in models:
                 model.__dict__.pop("_samples", None)  # half a model is none
@@ -482,10 +489,14 @@ class FALL(WithoutItself, BaseEstimator):
         near, padding = neighbor_sets(graph, rows, samples.searchable)
         return near, np.inf, padding
 
-    def _assign(self, first: int, Y: Array, siblings: "Sequence[FALL]" = ()) -> None:
-        """Theorem 3: the anchors of the samples from row `first` on, whose targets are Y."""
+    def _assign_all(self, Y: Array, siblings: "Sequence[FALL]") -> None:
+        """Theorem 3: the anchors of the samples, whose targets are Y, in all these models."""
+        samples = self._samples
+        neighbors, deciding = self._neighbors, deciding_rows(samples)
+        if deciding is not None and self.assignment_neighbors > 1:
+            neighbors = self._geometry.index(samples.points[deciding], None, self.n_jobs)
         fitted = [(model._samples, model._models) for model in [self, *siblings]]
-        assign_samples(fitted, self._neighbors, first, Y, self.assignment_neighbors)
+        assign_all(fitted, neighbors, deciding, Y, self.assignment_neighbors)
 
     def _append(
         self, X: Array, Y: Array, sample_weight: Any, siblings: "Sequence[FALL]" = ()
@@ -504,7 +515,8 @@ class FALL(WithoutItself, BaseEstimator):
             self._neighbors.update(self._samples.points, self._samples.searchable)
             for model in siblings:
                 model._share_geometry(self)
-            self._assign(first, Y, siblings)
+            fitted = [(model._samples, model._models) for model in models]
+            assign_new(fitted, self._neighbors, first, Y, self.assignment_neighbors)
         except BaseException:
             self.take_back(first, siblings)  # samples without an anchor must not stay
             raise

@@ -63,7 +63,7 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         grid: str | dict[str, Any] = "default",
         *,
         cv: Any = 3,
-        max_samples: int | None = 10_000,
+        max_samples: int | None = 5000,
         time_budget: float | None = None,
         scoring: str | Callable[..., float] | None = None,
         n_jobs: int | None = None,
@@ -263,7 +263,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         As in scikit-learn: a number makes splits of consecutive samples. If the samples are
         sorted by target or time, give a splitter: KFold(3, shuffle=True, random_state=0) or
         TimeSeriesSplit().
-    max_samples : int or None, default=10_000
+    max_samples : int or None, default=5000
         Samples that choose the parameters, at most: of more samples so many are drawn at random.
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
@@ -345,7 +345,7 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits that keep the shares of the classes. If the
         samples are sorted by time, give a splitter: TimeSeriesSplit().
-    max_samples : int or None, default=10_000
+    max_samples : int or None, default=5000
         Samples that choose the parameters, at most: of more samples so many are drawn at random.
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
