@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks.arguments import check_features, check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
 from ..checks.parameters import check_stored_parameters
+from ..checks.stored import check_stored_calibration
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -49,7 +50,7 @@ Array = NDArray[np.float64]
 
 # What a file holds of a fitted ensemble beside its members.
 FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
-FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
+FITTED += ["n_features_in_", "feature_names_in_", "classes_", "calibration_"]
 
 
 # What of an explanation is the mean of the members'.
@@ -206,8 +207,10 @@ class Ensemble(BaseEstimator):
             )
             search = self._search(template, splits, inputs, targets, weights, seed)
             kinds = kinds_of(search, list(self.best_params_), self.max_features)
+            kinds += self._more_kinds(search)
             if clock.is_past(JUDGED_BY):  # no time to try members: the best kind alone
                 kinds, shares = [best_kind(search, list(self.best_params_))], np.ones(1)
+                self._take_over(search)
             else:
                 given = splits, inputs, targets, weights, seed
                 shares = self._cross_validate(template, kinds, *given, clock)
@@ -225,6 +228,13 @@ class Ensemble(BaseEstimator):
             for i in np.argsort(-counts, kind="stable")
         ]
         return self
+
+    def _more_kinds(self, search: Any) -> list[Kind]:
+        """Kinds to try beside those of the search."""
+        return []
+
+    def _take_over(self, search: Any) -> None:
+        """Keep what the search knows where there is no time to find it out for the ensemble."""
 
     def _search(
         self,
@@ -456,6 +466,7 @@ class Ensemble(BaseEstimator):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the fitted ensemble that `fitted_state` described."""
+        check_stored_calibration(state["attributes"])
         for name in FITTED:
             if name in state["attributes"]:
                 setattr(self, name, state["attributes"][name])

@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.inputs import check_classes, validated_classes, validated_targets
 from ..io import register
-from ..kernels.local.combine import nearest_probabilities
+from ..models.calibration import Calibrated, calibration_of
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .ensemble import Ensemble
+from .members import Kind, plain_kinds
 
 Array = NDArray[np.float64]
 
@@ -168,13 +169,16 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
 
 
 @register
-class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
+class FALLEnsembleClassifier(ClassifierMixin, Calibrated, Ensemble):
     """The mean of FALL classifiers with different neighbourhoods.
 
     The neighbourhoods of each member use a random part of the features; its models use all
     features. Cross-validation on the samples chooses the kinds of members, and how many of each
-    kind there are. The mean of the members' linear scores is one linear model per class and
-    prediction, which `explain` returns exactly.
+    kind there are; with search "default", one linear model of all samples is tried as a kind, too.
+    The mean of the members' linear scores is one linear model per class and prediction, which
+    `explain` returns exactly. The probabilities follow from these scores by a map that fits the
+    out-of-fold scores best, as the Notes of `FALLClassifier` describe; without a search there are no
+    folds, and they are the smoothed ones of a single model.
 
     Parameters
     ----------
@@ -219,6 +223,8 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         The best single configuration of the search; {} without a search.
     kinds_ : list of dict
         The kinds of members: ``params``, ``max_features`` and ``n_members``, which can be 0.
+    calibration_ : dict, with a search
+        ``n``, ``slope`` and ``power`` of the map from scores to probabilities.
     cv_prediction_ : array (n, m), with a search
         Probabilities of the samples of `fit` by members that were fitted without them; NaN for
         samples that no fold tests.
@@ -268,14 +274,20 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
             return self._append(X, y, sample_weight)
         return self._fit(X, y, sample_weight, classes=classes)
 
-    def predict(self, X: Any) -> NDArray:
-        """Predict the classes of X, (q,)."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+    def predict_scores(self, X: Any) -> Array:
+        """The members' mean scores of the classes, (q, m); `explain` has their models."""
+        return self._predict_members(X).mean(axis=0)
 
-    def predict_proba(self, X: Any) -> Array:
-        """Predict the probabilities of the classes, (q, m): those nearest to the mean scores."""
-        return nearest_probabilities(self._predict_members(X).mean(axis=0))
+    def _total_weight(self) -> float:
+        return self.regime_model.total_weight
+
+    def _more_kinds(self, search: Any) -> list[Kind]:
+        # Where classes are nearly separated by planes, local scores alone are too rough to be
+        # good probabilities. A grid of the user's own stays as it is.
+        return plain_kinds(search) if self.search == "default" else []
+
+    def _take_over(self, search: Any) -> None:
+        self.calibration_ = search.best_estimator_.calibration_
 
     def explain(self, X: Any) -> LocalExplanation:
         """The one linear model of each class's score, and the members' merged neighbours.
@@ -307,7 +319,9 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     def _judge(
         self, scores: Array, tested: NDArray[np.bool_], y: NDArray, weights: Array | None
     ) -> tuple[Array, float]:
+        """Calibrates on the scores, and judges the probabilities that follow from them."""
+        self.calibration_ = calibration_of(scores[tested], self._numeric(y[tested]), weights)
         prediction = scores.copy()
-        prediction[tested] = nearest_probabilities(scores[tested])
+        prediction[tested] = self.probabilities_of(scores[tested])
         chosen = self.classes_[prediction[tested].argmax(axis=1)]
         return prediction, float(accuracy_score(y[tested], chosen, sample_weight=weights))

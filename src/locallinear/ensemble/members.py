@@ -23,6 +23,10 @@ Rows = NDArray[np.intp]
 N_FOLDS = 3
 # A kind whose error in the search is this many times the best one's is not tried.
 WORST_KIND = 2.0
+# A linear model of all samples: its penalties, a number of samples that no table reaches, and a
+# pull towards the anchor that leaves nothing of the correction.
+PENALTIES = (0.01, 0.1, 1.0)
+ALL, STIFF = 2**31, 1e9
 # Rounds of learning behind the chances of the features.
 ROUNDS = 4
 
@@ -80,6 +84,17 @@ def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kin
             parts = dict.fromkeys([max_features, 1.0])
             kinds += [Kind(_plain(params), part) for part in parts]
     return kinds
+
+
+def plain_kinds(search: Any) -> list[Kind]:
+    """One linear model of all samples, with each of some penalties, as kinds.
+
+    It is FALL with one anchor, whose neighbourhood has all samples, and with a pull towards the
+    anchor that leaves no correction.
+    """
+    scaling = search.best_params_["scaling"]
+    plain = {"n_anchors": 1, "n_anchor_neighbors": ALL, "alpha": STIFF, "scaling": scaling}
+    return [Kind(plain | {"anchor_alpha": penalty}, 1.0) for penalty in PENALTIES]
 
 
 def best_kind(search: Any, names: Iterable[str]) -> Kind:

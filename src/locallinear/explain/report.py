@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..kernels.local.combine import nearest_probabilities
 from . import rows, sections
 from .interface import Explanation
 from .json_values import target_lists
@@ -132,7 +131,8 @@ def _check_unchanged(view: ModelView, why: Explanation) -> None:
     asked: Any = view.estimator if view.table is None else view.table
     queries = view.named_rows(why.X)
     if view.is_classifier:
-        then, now = nearest_probabilities(why.prediction), asked.predict_proba(queries)
+        estimator: Any = view.estimator
+        then, now = estimator.probabilities_of(why.prediction), asked.predict_proba(queries)
     else:
         then, now = why.prediction, asked.predict(queries)
     if now.shape != then.shape or not np.allclose(now, then):

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import arguments as checks
 from ..checks.inputs import check_queries
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
-from ..checks.stored import check_stored_shapes
+from ..checks.stored import check_stored_calibration, check_stored_shapes
 from ..geometry.nearness import Geometry, Index, fit_geometry
 from ..geometry.neighbors import Neighbors, neighbor_sets
 from ..geometry.spaces import ROUNDING, Space, same_space
@@ -38,7 +38,7 @@ Rows = NDArray[np.intp]
 
 # What a file holds of a fitted model beside its samples and its feature space.
 FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
-FITTED += ["classes_", "feature_weights_"]
+FITTED += ["classes_", "calibration_", "feature_weights_"]
 FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 
 # The samples' columns that models of the same samples in the same feature space have alike.
@@ -215,6 +215,13 @@ class FALL(BaseEstimator):
         """What members of one ensemble must have alike: scaling, samples' shape, and weights."""
         return self.scaling, self._samples["Z"].shape, "weights" in self._samples
 
+    @property
+    def total_weight(self) -> float:
+        """How many samples the model keeps, each as often as its weight says."""
+        check_is_fitted(self)
+        weights = self._samples.get("weights")
+        return float(len(self._samples) if weights is None else weights[self._samples.rows()].sum())
+
     def out_of_fold(self) -> None:
         """Predictions by models that had not seen the sample: a single model has none."""
         return
@@ -290,6 +297,7 @@ class FALL(BaseEstimator):
             shared = [name for name in SHARED if name in like._samples]
             columns |= {name: like._samples[name] for name in shared}
         check_stored_shapes(columns, attributes, state["space"])
+        check_stored_calibration(attributes)
         for name in FITTED:
             if name in attributes:
                 setattr(self, name, attributes[name])

@@ -19,6 +19,7 @@ from sklearn.base import (
     MultiOutputMixin,
     RegressorMixin,
     _fit_context,
+    clone,
 )
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
@@ -27,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
+from ..models.calibration import calibration_of
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -141,7 +143,18 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
             print(f"Best at the edge of the grid: {at_edges} that was tried.", file=sys.stderr)
         self.best_estimator_ = estimator.set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, sample_weight)
+        self._calibrate(inputs, targets, weights, splits, deadline)
         return self
+
+    def _calibrate(
+        self,
+        X: Array,
+        y: NDArray[Any],
+        weights: Array | None,
+        splits: list[tuple[Rows, Rows]],
+        deadline: float,
+    ) -> None:
+        """Nothing to calibrate, unless targets are classes."""
 
     def _set_results(self, search: Search, grid: Grid) -> None:
         """Set `cv_results_` and the best configuration from the scores."""
@@ -162,11 +175,12 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _targets_and_metric(
-        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None
     ) -> tuple[Array, Callable[[], _scores.Metric]]:
         """Numeric targets of the training samples, and a function that makes the metric.
 
-        `weights` are those of the test samples in the score.
+        `n` is the total weight of the training samples; `weights` are those of the test samples in
+        the score.
         """
         raise NotImplementedError
 
@@ -190,7 +204,8 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         fitted = None if weights is None else weights[train]
         scored = None if score_weights is None else score_weights[test]
-        Y, metric = self._targets_and_metric(X, y, train, test, scored)
+        n = float(len(train) if fitted is None else fitted.sum())
+        Y, metric = self._targets_and_metric(X, y, train, test, n, scored)
         return Split(X, train, test, Y, fitted, grid, seed, self.n_jobs), metric
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -299,7 +314,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         return validated_targets(self, X, y)
 
     def _targets_and_metric(
-        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None
     ) -> tuple[Array, Callable[[], _scores.Metric]]:
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         scoring = "r2" if self.scoring is None else self.scoring
@@ -313,7 +328,9 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored exactly as fitting and predicting in a loop would
-    score it, but the work that configurations share is done once.
+    score it, but the work that configurations share is done once. The probabilities of the best
+    one are calibrated: the best configuration is fitted again on each split, and the map from
+    scores to probabilities is the one that fits the samples best that a split had left out.
 
     Parameters
     ----------
@@ -345,7 +362,8 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     Attributes
     ----------
     best_estimator_ : FALLClassifier
-        The best configuration, fitted on all samples.
+        The best configuration, fitted on all samples; its `calibration_` is the map from scores to
+        probabilities, which the Notes of `FALLClassifier` describe.
     best_params_ : dict
         The parameters of the best configuration.
     best_score_ : float
@@ -388,15 +406,40 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, NDArray[Any]]:
         return validated_classes(self, X, y)
 
+    def _calibrate(
+        self,
+        X: Array,
+        y: NDArray[Any],
+        weights: Array | None,
+        splits: list[tuple[Rows, Rows]],
+        deadline: float,
+    ) -> None:
+        """Fit the map to probabilities on the splits; after the deadline, on the first alone."""
+        best = self.best_estimator_
+        tested: list[Rows] = []
+        scores: list[Array] = []
+        for train, test in splits:
+            if tested and time.monotonic() > deadline:
+                break
+            v = None if weights is None else weights[train]
+            # The first call of partial_fit fits, and takes classes that this split may lack.
+            model = clone(best).partial_fit(X[train], y[train], v, classes=best.classes_)
+            tested.append(test)
+            scores.append(model.predict_scores(X[test]))
+        rows = np.concatenate(tested)
+        Y = (y[rows, None] == best.classes_).astype(np.float64)
+        v = None if weights is None else weights[rows]
+        best.calibration_ = calibration_of(np.concatenate(scores), Y, v)
+
     def _targets_and_metric(
-        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None
     ) -> tuple[Array, Callable[[], _scores.Metric]]:
         classes = np.unique(y[train])
         Y = (y[train][:, None] == classes).astype(np.float64)
         if self.scoring in (None, "accuracy"):
             codes = np.where(np.isin(y[test], classes), np.searchsorted(classes, y[test]), -1)
             return Y, partial(_scores.Accuracy, codes, weights)
-        replay = partial(_scores.ReplayClassifier, classes)
+        replay = partial(_scores.ReplayClassifier, classes, n)
         return Y, partial(_scores.AnyScorer, self.scoring, X[test], y[test], weights, replay)
 
 
