@@ -374,9 +374,9 @@ def test_a_file_that_holds_no_table_model_is_refused(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ((b'"version": 2', b'"version": 99'), "a newer version of locallinear (file format 99"),
-        ((b'"version": 2', b'"version": 0'), "an older version of locallinear (file format 0"),
-        ((b'"version": 2', b'"other": 2'), "an older version of locallinear (file format None"),
+        ((b'"version": 3', b'"version": 99'), "a newer version of locallinear (file format 99"),
+        ((b'"version": 3', b'"version": 0'), "an older version of locallinear (file format 0"),
+        ((b'"version": 3', b'"other": 2'), "an older version of locallinear (file format None"),
         ((b'"class": "FALLRegressor"', b'"class": "Later"'), "another version of locallinear: it "
          "holds a 'Later', which this one does not know; update"),
         ((b'"n_anchors"', b'"n_later"'), "another version of locallinear: its FALLRegressor has "
@@ -422,7 +422,7 @@ def test_bad_input_gives_one_sentence_and_status_two(folder, tmp_path):
     houses().assign(price=1.0).to_csv(tmp_path / "flat.csv", index=False)
     houses().rename(columns={"rooms": "Room"}).to_csv(tmp_path / "other.csv", index=False)
     content = members(folder / "price.model")
-    content["model.json"] = content["model.json"].replace(b'"version": 2', b'"version": 99')
+    content["model.json"] = content["model.json"].replace(b'"version": 3', b'"version": 99')
     forge(tmp_path / "new.model", content)
     cases = [
         (("fit", folder / "houses.csv", "--target", "pirce"), "Did you mean 'price'?"),

@@ -22,6 +22,8 @@ from .outputs import contributions, predictions, write_html
 OUT = click.Path(dir_okay=False, path_type=Path)
 IN = click.Path(path_type=Path)
 MAX_ROWS = 1000
+# The part of a time budget for the model of few regimes.
+COMPANION_SHARE = 0.1
 
 # What `explain` writes, by the ending of the file.
 FORMS = {".html": "html", ".htm": "html"} | dict.fromkeys([".csv", *PARQUET], "csv")
@@ -78,7 +80,7 @@ def demo(out: Path, jobs: int) -> None:
     search = fit_search(problem, options, None)
     model = TableModel(encoding, search.best_estimator_)
     print_comparison(problem, options, 5, None, full=True)
-    print_summary(model, search.best_params_)
+    print_summary(model, search.best_params_, options)
     write_html(model, table, out, max_rows=MAX_ROWS, jobs=jobs)
     click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
 
@@ -93,6 +95,13 @@ def demo(out: Path, jobs: int) -> None:
     help="File for the model.",
 )
 @folds_option
+@click.option(
+    "--regimes",
+    type=click.IntRange(1),
+    metavar="N",
+    show_default="the simplest number within one standard error of the best",
+    help="Number of regimes whose equations are printed.",
+)
 @click.option("--quick", is_flag=True, help="Do not measure the error on unseen rows.")
 @reading
 def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -> None:
@@ -100,7 +109,9 @@ def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -
 
     Text becomes categories, missing values are filled in, and cross-validation chooses the
     parameters. A target of text is predicted as a class. With --time-budget, half of the time is
-    for the search and half for measuring the error.
+    for the search and half for measuring the error; the search for few regimes comes on top, with a
+    tenth of the time. The equations are those of a simple model of few regimes; the model that is
+    written predicts with more.
 
     \b
     Example:
@@ -116,7 +127,7 @@ def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -
     write_file(model.save, out)
     if not quick:
         print_comparison(problem, options, folds, budget and budget / 2 / folds)
-    print_summary(model, search.best_params_)
+    print_summary(model, search.best_params_, options, budget and COMPANION_SHARE * budget)
     model_file, table_file = quote(str(out)), quote(str(data))
     place = f"{out}, which was replaced" if replaced else str(out)
     click.echo(f"\nThe model is in {place}. To explain its predictions:")

@@ -177,8 +177,8 @@ class FALLEnsembleClassifier(ClassifierMixin, Calibrated, Ensemble):
     kind there are; with search "default", one linear model of all samples is tried as a kind, too.
     The mean of the members' linear scores is one linear model per class and prediction, which
     `explain` returns exactly. The probabilities follow from these scores by a map that fits the
-    out-of-fold scores best, as the Notes of `FALLClassifier` describe; without a search there are no
-    folds, and they are the smoothed ones of a single model.
+    out-of-fold scores best, as the Notes of `FALLClassifier` describe; without a search there are
+    no folds, and they are the smoothed ones of a single model.
 
     Parameters
     ----------

@@ -55,6 +55,7 @@ class FALL(BaseEstimator):
     _parameter_constraints: dict = FALL_PARAMETERS
 
     n_features_in_: int
+    feature_names_in_: NDArray
     _geometry: Geometry
     _samples: Samples
     _neighbors: Index  # of the samples, in the geometry
@@ -199,6 +200,18 @@ class FALL(BaseEstimator):
         # A class is 1 or 0, which a residual plus its model is only up to rounding.
         return X, Y.round() + 0.0 if is_classifier(self) else Y
 
+    def training_weights(self) -> Array | None:
+        """The weights of the samples that the model keeps, (n,); None where all are 1."""
+        check_is_fitted(self)
+        weights = self._samples.get("weights")
+        return None if weights is None else weights[self._samples.rows()]
+
+    def take_names(self, other: "FALL") -> None:
+        """Call features and targets as another model of the same samples does."""
+        self._target_names = other.target_names
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
     def share_memory(self, others: "list[FALL]") -> None:
         """Hold what is equal in the memory of the first of the others with the same space.
 
@@ -219,8 +232,8 @@ class FALL(BaseEstimator):
     def total_weight(self) -> float:
         """How many samples the model keeps, each as often as its weight says."""
         check_is_fitted(self)
-        weights = self._samples.get("weights")
-        return float(len(self._samples) if weights is None else weights[self._samples.rows()].sum())
+        weights = self.training_weights()
+        return float(len(self._samples) if weights is None else weights.sum())
 
     def out_of_fold(self) -> None:
         """Predictions by models that had not seen the sample: a single model has none."""

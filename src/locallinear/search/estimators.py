@@ -36,6 +36,7 @@ from ..runtime.progress import Progress
 from . import scores as _scores
 from .folds import Split
 from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges
+from .preference import preferred, price_of_simplicity
 from .results import results_of
 from .search import Search
 from .splits import make_splits
@@ -53,6 +54,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
         "time_budget": [None, Interval(Real, 0, None, closed="neither")],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
+        "prefer": [StrOptions({"accurate", "simple"})],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -66,6 +68,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         max_samples: int | None = 10_000,
         time_budget: float | None = None,
         scoring: str | Callable[..., float] | None = None,
+        prefer: str = "accurate",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -75,6 +78,7 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         self.max_samples = max_samples
         self.time_budget = time_budget
         self.scoring = scoring
+        self.prefer = prefer
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -108,7 +112,8 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         weights = check_sample_weights(sample_weight, len(inputs))
         seed = fixed_seed(self.random_state)
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
-        grid = check_grid(self.grid, estimator)
+        simple = self.grid == "default" and self.prefer == "simple"
+        grid = check_grid("simple" if simple else self.grid, estimator)
         splits = make_splits(
             self.cv,
             inputs,
@@ -159,9 +164,9 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
     def _set_results(self, search: Search, grid: Grid) -> None:
         """Set `cv_results_` and the best configuration from the scores."""
         self.cv_results_ = results_of(search, grid, effective_n_jobs(self.n_jobs))
-        mean, rank = (self.cv_results_[f"{name}_test_score"] for name in ("mean", "rank"))
+        mean = self.cv_results_["mean_test_score"]
         self.n_configurations_ = int(np.count_nonzero(np.isfinite(mean)))
-        self.best_index_ = int(np.argmin(rank))
+        self.best_index_ = preferred(self.cv_results_, self.n_splits_, self.prefer)
         self.best_score_ = float(mean[self.best_index_])
         position = np.unravel_index(self.best_index_, search.scores.shape[1:])
         self.best_params_ = {
@@ -224,6 +229,19 @@ class _SearchCV(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_.local_models(indices)
 
     @property
+    def simplicity_(self) -> dict[str, NDArray[Any]]:
+        """The price of simplicity: the best score for each number of anchors in the grid.
+
+        A dict of arrays: ``n_anchors`` in increasing order, ``score``, its ``standard_error`` over
+        the splits, and the ``index`` of the configuration in `cv_results_`. `SearchDisplay` draws
+        it: ``SearchDisplay.from_estimator(search, "n_anchors").plot()``.
+        """
+        check_is_fitted(self)
+        if "param_n_anchors" not in self.cv_results_:
+            raise AttributeError("the grid has one number of anchors; give several as n_anchors")
+        return price_of_simplicity(self.cv_results_, self.n_splits_)
+
+    @property
     def labels_(self) -> NDArray[np.intp]:
         """The anchor of each sample in the best estimator, (n,)."""
         check_is_fitted(self)
@@ -249,9 +267,10 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
 
     Parameters
     ----------
-    grid : {"default", "paper"} or dict, default="default"
+    grid : {"default", "paper", "simple"} or dict, default="default"
         The configurations to try: the library's choice, the paper's space of 1,078,000
-        configurations, or lists of values for parameters of `FALLRegressor`.
+        configurations, those with few anchors in the units of the data, or lists of values for
+        parameters of `FALLRegressor`.
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits of consecutive samples. If the samples are
         sorted by target or time, give a splitter: KFold(3, shuffle=True, random_state=0) or
@@ -268,6 +287,11 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
         neg_root_mean_squared_error and neg_mean_absolute_error are fast; any other is called once
         per configuration and split.
+    prefer : {"accurate", "simple"}, default="accurate"
+        "simple" takes the simplest configuration whose mean score is within one standard error
+        (over the splits) of the best: with the fewest anchors, then the largest `anchor_alpha` and
+        `alpha`. With grid "default" it searches the grid "simple". `best_index_`, `best_params_`
+        and `best_score_` are those of the configuration taken.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -294,6 +318,8 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         The number of configurations that have a score.
     n_splits_ : int
         The number of splits.
+    simplicity_ : dict of arrays
+        The price of simplicity: the best score for each number of anchors, with its standard error.
 
     Examples
     --------
@@ -334,9 +360,10 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
 
     Parameters
     ----------
-    grid : {"default", "paper"} or dict, default="default"
+    grid : {"default", "paper", "simple"} or dict, default="default"
         The configurations to try: the library's choice, the paper's space of 1,078,000
-        configurations, or lists of values for parameters of `FALLClassifier`.
+        configurations, those with few anchors in the units of the data, or lists of values for
+        parameters of `FALLClassifier`.
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits that keep the shares of the classes. If the
         samples are sorted by time, give a splitter: TimeSeriesSplit().
@@ -351,6 +378,11 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     scoring : str or callable, default=None
         As in scikit-learn; None is the accuracy, which is fast. Any other scorer is called once
         per configuration and split.
+    prefer : {"accurate", "simple"}, default="accurate"
+        "simple" takes the simplest configuration whose mean score is within one standard error
+        (over the splits) of the best: with the fewest anchors, then the largest `anchor_alpha` and
+        `alpha`. With grid "default" it searches the grid "simple". `best_index_`, `best_params_`
+        and `best_score_` are those of the configuration taken.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -378,6 +410,8 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
         The number of configurations that have a score.
     n_splits_ : int
         The number of splits.
+    simplicity_ : dict of arrays
+        The price of simplicity: the best score for each number of anchors, with its standard error.
     classes_ : array (m,)
         The classes, in the order of `predict_proba`.
 
