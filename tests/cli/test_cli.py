@@ -155,6 +155,17 @@ def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
     assert load(out).encoding.targets == ("price",)
 
 
+def test_regimes_are_as_many_as_asked_and_their_price_is_shown(folder, tmp_path):
+    output = call(
+        "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
+        "--quick", "--regimes", 5, "--jobs", 1, "--out", tmp_path / "one.model",
+    ).stdout  # fmt: skip
+    shown = re.findall(r"^  (\d+)( \*)? +[\d.,]+ +-?\d\.\d\d\d ± \d\.\d\d\d$", output, re.M)
+    assert [int(count) for count, _ in shown] == [1, 2, 3, 4, 5, 6, 8, 12]
+    assert [int(count) for count, mark in shown if mark] == [5]
+    assert re.search(r"A model of [1-5] regimes?.* It explains\s+\d+% of the variance", output)
+
+
 def test_more_folds_than_rows_allow_and_a_replaced_model_are_noted(tmp_path):
     data, out = written(tmp_path, houses(12)), tmp_path / "one.model"
     out.write_text("older")
