@@ -48,8 +48,8 @@ def test_regimes_are_named_by_what_sets_them_apart():
     anchors = [[1.0, 0.0], [4.0, 0.0]]
     model = table_model(two_laws(), n_anchors=2, anchor_selection=anchors, n_anchor_neighbors=30)
     text = " ".join(lines_of(model))
-    assert re.search(r"\d\. high a.*: \d+ rows \(\d+%\); mostly a 4", text)
-    assert re.search(r"\d\. low a.*: \d+ rows \(\d+%\); mostly a 1", text)
+    assert re.search(r"\d\. high a.*: \d+ rows \(\d+%\); a mostly 4", text)
+    assert re.search(r"\d\. low a.*: \d+ rows \(\d+%\); a mostly 1", text)
 
 
 def test_a_model_of_many_regimes_is_summed_up_by_a_simple_one_in_units():

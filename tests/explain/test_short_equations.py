@@ -64,6 +64,6 @@ def test_a_regime_is_named_by_what_sets_it_apart():
     assert sorted(regime_name(seen, found, r) for r in (0, 1)) == ["high x0", "low x0"]
 
 
-def test_the_regime_of_all_rows_is_like_all_others(rows):
+def test_a_regime_that_nothing_sets_apart_is_spread_over_all_rows(rows):
     seen = view(rows)
-    assert regime_name(seen, regimes_of(seen), 0) == "like all others"
+    assert regime_name(seen, regimes_of(seen), 0) == "spread over all rows"

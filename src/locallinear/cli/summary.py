@@ -232,8 +232,10 @@ def _ranges(view: ModelView, regimes: Regimes, r: int) -> str:
         name = shorten(found["feature"])
         if "category" in found:
             category = shorten(found["category"], 20)
-            texts.append(f"{found['share']:.0%} {category}, of all rows {found['overall']:.0%}")
+            texts.append(
+                f"{category}: {found['share']:.0%} here, {found['overall']:.0%} of all rows"
+            )
         else:
             low, high = number(found["low"]), number(found["high"])
-            texts.append(f"{name} {low if low == high else f'{low} to {high}'}")
-    return f"; mostly {', '.join(texts)}" if texts else ""
+            texts.append(f"{name} mostly {low if low == high else f'{low} to {high}'}")
+    return "".join(f"; {text}" for text in texts)

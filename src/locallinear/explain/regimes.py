@@ -101,7 +101,7 @@ def regime_name(view: ModelView, regimes: Regimes, r: int, limit: int = 2) -> st
         name, more = shorten(found["feature"]), found["offset"] > 0
         if "category" in found:
             text = shorten(found["category"], 20)
-            words.append(f"{name} {text}" if more else f"{name} not {text}")
+            words.append(f"{name} {'more' if more else 'less'} often {text}")
         else:
             words.append(f"{'high' if more else 'low'} {name}")
-    return ", ".join(words) or "like all others"
+    return ", ".join(words) or "spread over all rows"
