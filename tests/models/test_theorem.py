@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from locallinear import FALLRegressor
-from locallinear.kernels.local.combine import nearest_probabilities
+from locallinear.kernels.local.probabilities import nearest_probabilities
 
 
 def objective(x, y, A, alpha, W, p):
