@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
 
 from locallinear import FALLRegressor
-from locallinear.kernels.local.combine import nearest_probabilities
+from locallinear.kernels.local.probabilities import nearest_probabilities
 
 
 def objective(x, y, A, alpha, W, p):

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.local.combine import nearest_probabilities
 from .interface import Explanation
 from .json_values import DIGITS, SAMPLE_DIGITS, rounded, rounded_cells, target_lists
 from .neighbors import main_regimes, neighbor_counts
@@ -62,7 +61,8 @@ def rows_section(view: ModelView, why: Explanation) -> dict[str, Any]:
         "n_neighbors": sizes.tolist(),
     }
     if view.is_classifier:
-        out["probability"] = rounded(nearest_probabilities(scores))
+        classifier: Any = view.estimator
+        out["probability"] = rounded(classifier.probabilities_of(scores))
     return out
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import arguments as checks
 from ..checks.inputs import check_queries
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
-from ..checks.stored import check_stored_shapes
+from ..checks.stored import check_stored_calibration, check_stored_shapes
 from ..geometry.nearness import Geometry, Index, Nearness, fit_geometry
 from ..geometry.neighbors import Neighbors, leave_out, neighbor_sets
 from ..geometry.spaces import ROUNDING, Space, same_space
@@ -48,7 +48,7 @@ Rows = NDArray[np.intp]
 
 # What a file holds of a fitted model beside its samples and its feature space.
 FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
-FITTED += ["classes_", "feature_weights_"]
+FITTED += ["classes_", "calibration_", "feature_weights_"]
 FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 
 # What siblings have of their inputs and geometry, as the model has it that they are fitted with.
@@ -71,6 +71,7 @@ class FALL(WithoutItself, BaseEstimator):
     _parameter_constraints: dict = FALL_PARAMETERS
 
     n_features_in_: int
+    feature_names_in_: NDArray
     _geometry: Geometry
     _samples: Samples
     _neighbors: Index  # of the samples, in the geometry
@@ -248,6 +249,18 @@ class FALL(WithoutItself, BaseEstimator):
         """The number of rows that the samples take, removed ones included; for `take_back`."""
         return self._samples.n_stored
 
+    def training_weights(self) -> Array | None:
+        """The weights of the samples that the model keeps, (n,); None where all are 1."""
+        check_is_fitted(self)
+        weights = self._samples.get("weights")
+        return None if weights is None else weights[self._samples.rows()]
+
+    def take_names(self, other: "FALL") -> None:
+        """Call features and targets as another model of the same samples does."""
+        self._target_names = other.target_names
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
     def share_memory(self, others: "list[FALL]") -> None:
         """Hold what is equal in the memory of the first of the others that has it.
 
@@ -272,6 +285,13 @@ class FALL(WithoutItself, BaseEstimator):
     def signature(self) -> tuple[Any, ...]:
         """What members of one ensemble must have alike: scaling, samples' shape, and weights."""
         return self.scaling, self._samples["Z"].shape, "weights" in self._samples
+
+    @property
+    def total_weight(self) -> float:
+        """How many samples the model keeps, each as often as its weight says."""
+        check_is_fitted(self)
+        weights = self.training_weights()
+        return float(len(self._samples) if weights is None else weights.sum())
 
     def out_of_fold(self) -> None:
         """Predictions by models that had not seen the sample: a single model has none."""
@@ -357,6 +377,7 @@ class FALL(WithoutItself, BaseEstimator):
             shared = [name for name in SHARED if name in like._samples]
             columns |= {name: like._samples[name] for name in shared}
         check_stored_shapes(columns, attributes, state["space"])
+        check_stored_calibration(attributes)
         for name in FITTED:
             if name in attributes:
                 setattr(self, name, attributes[name])
