@@ -30,6 +30,9 @@ def assert_rows_add_up(rows, expected):
     contributions = np.array(rows["contributions"])
     assert contributions.shape[:2] == prediction.shape
     np.testing.assert_allclose(contributions.sum(axis=2) + intercept, prediction, atol=1e-7)
+    level = np.array(rows["baseline"]) + rows["level"]
+    layers = level + np.array(rows["differences"]).sum(axis=2)
+    np.testing.assert_allclose(layers, prediction, atol=1e-7)
     np.testing.assert_allclose(prediction, expected, rtol=1e-8, atol=1e-9)
 
 
@@ -48,10 +51,8 @@ def test_contributions_and_intercept_are_the_prediction_in_the_file(
     assert_rows_add_up(rows, model.predict(Q).reshape(len(Q), -1))
     why = model.explain(Q)
     np.testing.assert_allclose(rows["coef"], why.coef.swapaxes(1, 2), rtol=1e-8, atol=1e-12)
-    anchor = np.array(rows["anchor_contributions"]).sum(axis=2) + rows["anchor_intercept"]
-    if scaling != "quantile":
-        by_anchor = np.einsum("qd,qdm->qm", Q, why.anchor_part[:, :-1]) + why.anchor_part[:, -1]
-        np.testing.assert_allclose(anchor, by_anchor, atol=1e-7)
+    slopes = rows["coef"] if rows["slopes"] is None else rows["slopes"]
+    np.testing.assert_allclose(slopes, why.slopes.swapaxes(1, 2), rtol=1e-4, atol=1e-9)
 
 
 @pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
@@ -313,7 +314,7 @@ def test_what_rounding_leaves_of_zeros_is_zero():
     model = FALLClassifier(4, random_state=0).fit(X, np.repeat(["far", "near"], 30))
     rows = report_data(model, Xq=X[:5] + 0.01)["rows"]
     assert_rows_add_up(rows, model.explain(X[:5] + 0.01).prediction)
-    for name in ("coef", "contributions", "anchor_contributions"):
+    for name in ("coef", "contributions", "differences"):
         assert not np.any(rows[name])
 
 

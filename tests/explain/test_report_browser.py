@@ -30,7 +30,7 @@ FLAGS = [
 NAMES = ["<script>alert(1)</script>", '"quo\'ted" & <b>more</b>', "שלום עולם", "long name " * 30]
 NAMES += ["cost $x^2$", *(f"feature {j}" for j in range(9))]
 PANELS = ["#row-name", "#row-prediction", "#chart-row", "#parts-table", "#neighbor-table"]
-PANELS += ["#sliders", "#whatif-prediction", "#parts-text"]
+PANELS += ["#sliders", "#whatif-prediction", "#layers-text"]
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,10 @@ def reports(tmp_path_factory):
     classifier = FALLClassifier(n_anchors=6, random_state=0).fit(X, labels)
     found["classes"] = folder / "classes.html", report_data(classifier, X, labels, Xq=Q)
     rows = found["classes"][1]["rows"]
-    for name in ("coef", "contributions", "anchor_contributions"):  # as in a pure neighbourhood
+    for name in ("coef", "contributions", "differences"):  # as in a pure neighbourhood
         rows[name][39] = np.zeros((2, len(NAMES))).tolist()
     rows["intercept"][39] = rows["prediction"][39]
+    rows["level"][39] = np.subtract(rows["prediction"][39], rows["baseline"]).tolist()
     table = houses(seed=1).replace({"district": {"old town": NAMES[0]}})
     found["table"] = folder / "table.html", report_data(fitted(("price", "rent")), Xq=table)
     for path, data in found.values():
@@ -110,7 +111,7 @@ def opened(pages, reports):
         page.fill("#search", "")
         page.select_option("#target", "0")
         page.select_option("#row", "0")
-        page.select_option("#reference", "mean")
+        page.select_option("#reference", "baseline")
         page.evaluate("document.activeElement.blur()")
         return page, reports[name][1]
 
@@ -135,9 +136,10 @@ def shown_prediction(page):
 def test_it_opens_from_disk_with_every_section_in_order(opened, name):
     page, _ = opened(name)
     heads = page.locator("h2").all_inner_texts()
-    starts = ["How good", "What regimes", "What drives", "Why this row"]
+    starts = ["How good?", "What drives it", "For whom", "How good is", "What drives"]
+    starts += ["For whom", "What regimes", "Why this row"]
     assert [head[: len(start)] for head, start in zip(heads, starts, strict=True)] == starts
-    for chart in ["#chart-fit", "#chart-drivers", "#chart-effect", "#chart-row"]:
+    for chart in ["#chart-fit", "#chart-drivers", "#chart-curve", "#chart-effect", "#chart-row"]:
         assert page.locator(f"{chart} svg.main-svg").count() > 0
 
 
@@ -275,7 +277,7 @@ def test_probabilities_follow_the_sliders(opened):
 
 def test_waterfall_ends_at_the_prediction_from_either_start(opened):
     page, data = opened()
-    for reference in ["mean", "zero"]:
+    for reference in ["zero", "baseline"]:
         page.select_option("#reference", reference)
         ends = page.evaluate(
             """() => { const [bars, , ends] = document.getElementById("chart-row").data;
@@ -303,7 +305,7 @@ def test_what_does_not_fit_is_one_control_away(opened):
     page.click("#all-sliders")
     assert page.locator("#sliders input").count() == n
     page.click("#all-parts")
-    assert page.locator("#parts-table tbody tr").count() == n + 2
+    assert page.locator("#parts-table tbody tr").count() == n + 3
     visible = page.locator("#regime-table tbody tr:visible").count()
     page.click("#all-regimes")
     assert page.locator("#regime-table tbody tr:visible").count() == len(data["regimes"]) > visible

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 DIGITS = 10
-SAMPLE_DIGITS = 6  # of the neighbours' values and weights, and of true targets
+SAMPLE_DIGITS = 5  # of the neighbours' values and weights, of true targets, and of curves
 
 
 def rounded(array: ArrayLike, digits: int = DIGITS) -> list[Any]:

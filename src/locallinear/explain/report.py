@@ -1,16 +1,21 @@
 """The data of a report: everything that the page shows, as lists, numbers and text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import rows, sections
+from . import drivers, effects, rows, sections
 from .interface import Explanation
 from .json_values import target_lists
-from .selection import take_rows
+from .own_samples import count_equal, own_samples
+from .selection import sampled, take_rows
 from .view import ModelView, by_feature, view_of
+
+# Effects are shown of the features that matter most.
+MOST_EFFECTS = 12
 
 
 def report_data(
@@ -35,7 +40,8 @@ def report_data(
     Xq : array-like (q, d), optional
         Rows to explain; the samples themselves by default. A TableModel takes a raw table.
     yq : array-like, optional
-        Their targets, where known.
+        Their targets, where known. Rows that have the values and targets of samples are these
+        samples: each is explained without itself, as by `explain_samples`.
     title : str, optional
     row_names : sequence of str, optional
         Names of the rows to explain; by default the frame's index, or numbers.
@@ -48,8 +54,9 @@ def report_data(
     Returns
     -------
     dict
-        For each row in ``rows``, ``contributions`` (one list per target) plus ``intercept`` equal
-        ``prediction``, to the ten digits that are kept. Columns of a raw table stand for all
+        For each row in ``rows``, ``baseline``, ``level`` and ``differences`` (one list per target)
+        add up to ``prediction``, to the ten digits that are kept, and so do ``contributions`` and
+        ``intercept``. Columns of a raw table stand for all
         features that the model makes of them: ``choices`` has what a column of text can hold.
 
     Examples
@@ -61,15 +68,18 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'regimes',
-     'rows', 'samples']
+    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'drivers',
+     'effects', 'regimes', 'rows', 'samples']
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
-    if Xq is None:
+    all_samples = Xq is None
+    if all_samples:
         Xq, yq = X, (y if yq is None else yq)
-    shown = sections.sampled(len(Xq), rows.rows_that_fit(view, max_rows))
-    why = view.explain(take_rows(Xq, shown))
+    shown = sampled(len(Xq), rows.rows_that_fit(view, max_rows))
+    some = take_rows(Xq, shown)
+    own = shown if all_samples else _own_samples(view, some, yq, shown)
+    why = _without_themselves(view, some, own) or view.explain(some)
     about = _about_rows(shown, len(Xq), row_names, getattr(Xq, "index", None), yq)
     return _data(view, X, y, why, about, title, n_jobs)
 
@@ -104,7 +114,7 @@ def data_of_explanation(
         )
     view = view_of(explanation.model)
     q = len(explanation.contributions)
-    shown = sections.sampled(q, rows.rows_that_fit(view, max_rows))
+    shown = sampled(q, rows.rows_that_fit(view, max_rows))
     why = explanation.take(shown)
     _check_unchanged(view, why)
     X, y = _samples(view, X, y)
@@ -124,6 +134,31 @@ def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
             f"but has {len(X)} rows; pass rows to explain as Xq"
         )
     return X, y
+
+
+def _own_samples(
+    view: ModelView, some: Any, yq: ArrayLike | None, shown: NDArray[np.intp]
+) -> NDArray[np.intp] | None:
+    """The samples that the shown rows are; None where one of them is none."""
+    if yq is None:
+        return None
+    return own_samples(view, np.asarray(view.encode(some), np.float64), np.asarray(yq)[shown])
+
+
+def _without_themselves(
+    view: ModelView, some: Any, own: NDArray[np.intp] | None
+) -> Explanation | None:
+    """The explanation of samples without themselves, with their cells as the user has them.
+
+    None where rows are no samples, and where a sample has too few others to be predicted from.
+    """
+    if own is None:
+        return None
+    try:
+        why: Any = view.explain_samples(own)
+    except ValueError:
+        return None
+    return why if view.table is None else replace(why, X=view.table.read(some).frame[view.names])
 
 
 def _check_unchanged(view: ModelView, why: Explanation) -> None:
@@ -170,7 +205,9 @@ def _data(
     inputs, labels = np.asarray(view.encode(X), dtype=np.float64), np.asarray(y)
     targets = _target_names(view, y)
     sample_names = rows.names_from(getattr(X, "index", None), len(X), "sample")
-    of_rows = rows.rows_section(view, why)
+    of_rows = rows.rows_section(view, why) | _about_samples(view, why)
+    driving = drivers.drivers_section(view, why)
+    leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
     near = np.unique(np.concatenate(of_rows["neighbors"]))
     return {
         "title": str(title) if title is not None else _title(targets, view.is_classifier),
@@ -181,10 +218,19 @@ def _data(
         "targets": targets,
         "space": sections.space_section(view),
         "scores": sections.scores_section(view, inputs, labels, n_jobs),
+        "drivers": driving,
+        "effects": effects.effects_section(view, why, leading[:MOST_EFFECTS].tolist()),
         "regimes": sections.regimes_section(view, targets),
         "rows": about_rows | of_rows,
         "samples": rows.samples_section(view, inputs, labels, near, sample_names),
     }
+
+
+def _about_samples(view: ModelView, why: Explanation) -> dict[str, Any]:
+    """Whether rows are samples that were explained without themselves, or else equal to some."""
+    own = why.samples is not None
+    inputs = np.asarray(by_feature(why).X, dtype=np.float64)
+    return {"without_themselves": own, "n_equal": 0 if own else count_equal(view, inputs)}
 
 
 def _target_names(view: ModelView, y: Any) -> list[str]:

@@ -15,6 +15,7 @@ from .interface import Explanation
 from .json_values import parameter_values, rounded, target_lists
 from .judging import Judged, baselines, fold_scores, folds_of, judge
 from .regimes import distinguishing, regimes_of
+from .selection import sampled
 from .view import ModelView
 
 Array = NDArray[np.float64]
@@ -24,13 +25,6 @@ N_FOLDS = 5
 MOST_SCORED = 3000
 MOST_DRAWN = 1000
 MOST_KNOTS = 129
-
-
-def sampled(n: int, most: int) -> NDArray[np.intp]:
-    """The numbers of all n rows, or of `most` at random, in order."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def model_section(view: ModelView, why: Explanation) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ..kernels.local.combine import nearest_probabilities
 from ..runtime.extras import extra
 from .interface import Column, Estimator, Explanation, FeatureSpace, TableModelLike
 
@@ -135,12 +136,26 @@ class ModelView:
         """The explanation of rows, by column."""
         return (self.estimator if self.table is None else self.table).explain(X)
 
-    def predict(self, inputs: Array) -> Array:
-        """Values or probabilities, (q, m), for rows of the estimator's features (q, d)."""
+    def explain_samples(self, numbers: NDArray[np.intp]) -> Explanation:
+        """The explanation of samples without themselves, by column."""
+        return (self.estimator if self.table is None else self.table).explain_samples(numbers)
+
+    def predict(self, inputs: Array, without: NDArray[np.intp] | None = None) -> Array:
+        """Values or probabilities, (q, m), for rows of the estimator's features (q, d).
+
+        `without` (q,) are numbers of samples: each row is predicted without that sample.
+        """
+        if without is not None:
+            scores = self.estimator.predict_checked(inputs, without)
+            return self.probabilities(scores) if self.is_classifier else scores
         model: Any = self.estimator
         rows = self._named_inputs(inputs)
         predicted = model.predict_proba(rows) if self.is_classifier else model.predict(rows)
         return predicted.reshape(len(inputs), -1)
+
+    def probabilities(self, scores: Array) -> Array:
+        """The probabilities of the classes that belong to scores, both (q, m)."""
+        return nearest_probabilities(scores)
 
     def explain_inputs(self, inputs: Array) -> Explanation:
         """The explanation of rows of the estimator's features (q, d), by feature."""
