@@ -158,12 +158,17 @@ def test_nan_and_infinity_are_named(estimator, value):
         estimator().fit(frame, y)
     weights = np.ones(40)
     weights[2] = value
-    assert "Input sample_weight contains" in message(estimator, X, y, sample_weight=weights)
+    text = message(estimator, X, y, sample_weight=weights)
+    if np.isnan(value):
+        assert "sample_weight must have a number for every sample, but sample 2 has none" in text
+    else:
+        assert "Input sample_weight contains infinity" in text
 
 
 def test_nan_targets_are_named():
     X, y = data()
-    assert "Input y contains NaN" in message(FALLClassifier, X, np.where(y, np.nan, 1.0))
+    text = message(FALLClassifier, X, np.where(np.arange(40) == 3, np.nan, y))
+    assert "y must have a class for every sample, but sample 3 has none (nan); leave" in text
 
 
 @pytest.mark.parametrize("nothing", [None, pd.NA, np.nan, np.inf])

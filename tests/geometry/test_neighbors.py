@@ -14,6 +14,14 @@ from locallinear.geometry.neighbors import Neighbors, intrinsic_dimension, neigh
 from locallinear.geometry.scan import Scan
 
 
+@pytest.fixture(scope="module", autouse=True)
+def products():
+    """Scans by matrix products even of few points; one test below is about few points."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_module, "FEW_DIFFERENCES", 0)
+        yield
+
+
 def naive(points, searchable, X, n_neighbors):
     """Distances and rows by sorting all points; of ties the lower row comes first."""
     rows = np.flatnonzero(np.ones(len(points), bool) if searchable is None else searchable)
@@ -260,3 +268,14 @@ def test_neighbour_sets_of_a_graph_are_its_searchable_rows():
     rows, padding = neighbor_sets(graph, np.array([0, 2]), mask)
     sets = [set(r[~p].tolist()) for r, p in zip(rows, padding, strict=True)]
     assert sets == [{2}, {0, 2}]
+
+
+def test_few_points_are_compared_directly_with_the_same_result(monkeypatch):
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 4, size=(300, 3)).astype(float)  # many ties
+    queries = rng.normal(size=(5, 3)) + 1
+    expected = Neighbors(points, None, 1).query(queries, 7)
+    monkeypatch.setattr(scan_module, "FEW_DIFFERENCES", 2**20)
+    monkeypatch.setattr(scan_module, "_by_products", None)  # not called
+    for found, same in zip(Neighbors(points, None, 1).query(queries, 7), expected, strict=True):
+        assert_array_equal(found, same)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_friedman1
 
 from houses import fitted, houses
 from locallinear import (
@@ -149,24 +150,35 @@ def test_slopes_are_the_coefficients_where_these_have_units(make_problem, scalin
 
 
 @pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
-def test_slopes_through_ranks_are_finite_differences_of_the_contributions(
+def test_slopes_through_ranks_are_differences_of_the_contributions_over_near_ranks(
     make_problem, neighborhood
 ):
     X, y, Q = make_problem(n=40)
     Q = np.vstack([Q, [[9.0, -9.0, 9.0]]])  # outside the data as well
     model = FALLRegressor(scaling="quantile", neighborhood=neighborhood, random_state=0).fit(X, y)
-    why, step = model.explain(Q), 1e-7
-    moved = model.feature_space.regressors(Q + step) - model.feature_space.regressors(Q)
-    assert_allclose(why.slopes, why.coef * moved[:, :, None] / step, rtol=1e-5, atol=1e-7)
+    why, space = model.explain(Q), model.feature_space
+    high, low = (space.from_regressors(space.regressors(Q) + reach) for reach in (0.1, -0.1))
+    assert_allclose(why.slopes, why.coef * (0.2 / (high - low))[:, :, None], rtol=1e-9)
 
 
-def test_slopes_at_a_training_value_are_those_between_the_values_beside_it():
-    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0.0, 1.0, 2.0, 4.0])
-    model = FALLRegressor(1, scaling="quantile", n_neighbors=2, anchor_selection=[[1.0]]).fit(X, y)
-    why = model.explain([[0.0], [1.0], [1.5], [3.0], [4.0]])
-    step = np.sqrt(3) / 2  # between two of four ranks
-    expected = [step, 2 * step / 3, step / 2, 2 * step / 3, step]
-    assert_allclose(why.slopes[:, 0, 0] / why.coef[:, 0, 0], expected)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_slopes_are_exact_where_ranks_are_linear_in_the_values(scale):
+    X = np.arange(200.0)[:, None] * scale
+    model = FALLRegressor(scaling="quantile", random_state=0).fit(X, 3 * X[:, 0])
+    why = model.explain(np.array([[20.0], [99.5], [180.0]]) * scale)
+    assert_allclose(why.slopes / why.coef, 2 * np.sqrt(3) / 200 / scale, rtol=1e-9)
+
+
+def test_slopes_of_continuous_features_are_as_steady_in_ranks_as_in_units():
+    X, y = make_friedman1(1500, 5, noise=0.0, random_state=0)
+    errors = {}
+    for scaling in ("standard", "quantile"):
+        model = FALLRegressor(scaling=scaling, n_neighbors=10, random_state=0).fit(
+            X[:1000], y[:1000]
+        )
+        slopes = model.explain(X[1000:]).slopes[:, 3, 0]  # the true one is 10
+        errors[scaling] = np.mean((slopes - 10) ** 2)
+    assert errors["quantile"] < 2 * errors["standard"]
 
 
 def test_a_constant_feature_has_no_slope_in_ranks(make_problem):

@@ -7,17 +7,27 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
+from .values import check_no_gaps, check_not_masked, check_numbers
+
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+
+
+def _array(values: Any, name: str, **options: Any) -> Array:
+    """Numbers of a user as an array of his own; errors name the argument."""
+    check_numbers(values, name)
+    try:
+        return check_array(values, dtype=np.float64, copy=True, input_name=name, **options)
+    except OverflowError as error:
+        raise ValueError(f"{name} must hold finite numbers, but one is too large") from error
 
 
 def check_sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
     """Sample weights as an array (n,); None if none are given."""
     if sample_weight is None:
         return None
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
-    )
+    check_no_gaps(sample_weight, "sample_weight", "a number")
+    weights = _array(sample_weight, "sample_weight", ensure_2d=False)
     if weights.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have one entry per sample, so shape ({n_samples},), but has shape "
@@ -60,11 +70,23 @@ def check_enough_others(n_neighbors: int, n_samples: int | np.integer) -> None:
         )
 
 
+def check_groups(groups: ArrayLike | None, n_samples: int) -> NDArray | None:
+    """Groups of samples as an array (n,), none of them missing; None if none are given."""
+    if groups is None:
+        return None
+    check_no_gaps(groups, "groups", "a group")
+    found = np.asarray(groups)
+    if found.shape != (n_samples,):
+        raise ValueError(
+            f"groups must have one entry per sample, so shape ({n_samples},), but has shape "
+            f"{found.shape}"
+        )
+    return found
+
+
 def check_anchor_points(points: ArrayLike, n_features: int) -> Array:
     """Anchor points as an array (k, d)."""
-    found = check_array(
-        points, dtype=np.float64, copy=True, ensure_min_samples=0, input_name="anchor_selection"
-    )
+    found = _array(points, "anchor_selection", ensure_min_samples=0)
     if found.shape[1] != n_features or not len(found):
         raise ValueError(
             f"anchor_selection must hold points with the {n_features} features of X, at least one "
@@ -75,14 +97,7 @@ def check_anchor_points(points: ArrayLike, n_features: int) -> Array:
 
 def check_anchor_models(models: ArrayLike, n_features: int, n_targets: int) -> Array:
     """Anchor models as an array (k, d + 1, m)."""
-    found = check_array(
-        models,
-        dtype=np.float64,
-        copy=True,
-        allow_nd=True,
-        ensure_min_samples=0,
-        input_name="anchor_models",
-    )
+    found = _array(models, "anchor_models", allow_nd=True, ensure_min_samples=0)
     if found.ndim != 3 or found.shape[1:] != (n_features + 1, n_targets) or not len(found):
         raise ValueError(
             "anchor_models must have shape (n_anchors, n_features + 1, n_targets) with the "
@@ -104,13 +119,26 @@ def check_graph(graph: Any, n_samples: int) -> csr_array:
             f"shape {graph.shape}"
         )
     graph = csr_array(graph, copy=True)
+    if graph.dtype.kind not in "biuf" or not np.isfinite(graph.data).all():
+        raise ValueError(
+            "graph must hold finite real numbers, but holds "
+            f"{_first_odd(graph.data)}; use 0, or no entry, where two samples are no neighbours"
+        )
     graph.sum_duplicates()
     graph.eliminate_zeros()
     return graph
 
 
+def _first_odd(values: NDArray) -> Any:
+    """The first value that is no finite real number."""
+    if values.dtype.kind not in "biuf":
+        return f"values of type {values.dtype}"
+    return values[~np.isfinite(values)][0]
+
+
 def check_indices(indices: ArrayLike, n_samples: int) -> Rows:
     """Sample numbers as an array of integers from 0 to n - 1; negative ones count from the end."""
+    check_not_masked(indices, "indices")
     indices = np.atleast_1d(np.asarray(indices))
     if indices.ndim != 1 or not (np.issubdtype(indices.dtype, np.integer) or indices.size == 0):
         hint = "; np.flatnonzero turns a mask into them" if indices.dtype == bool else ""
@@ -148,15 +176,25 @@ def check_features(features: ArrayLike | None, n_features: int) -> Rows | None:
 
 def check_neighbor_weights(weights: ArrayLike, shape: tuple[int, ...]) -> Array:
     """The weights (q, K) that a user's function returned for distances of this shape."""
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != shape:
+    returned = np.asarray(weights)
+    if returned.dtype.kind not in "biuf":
+        raise ValueError(
+            f"weights must return real numbers, but returned values of type {returned.dtype}"
+        )
+    check_not_masked(weights, "what weights returns")
+    found = returned.astype(np.float64)
+    if found.shape != shape:
         raise ValueError(
             f"weights must return one weight per distance, so shape {shape}, but "
-            f"returned shape {weights.shape}"
+            f"returned shape {found.shape}"
         )
-    if not np.isfinite(weights).all() or (weights < 0).any():
+    if not np.isfinite(found).all() or (found < 0).any():
         raise ValueError(
             "weights must return finite numbers that are not negative, but returned "
-            f"{weights[~np.isfinite(weights) | (weights < 0)][0]}"
+            f"{found[~np.isfinite(found) | (found < 0)][0]}"
         )
-    return weights
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(found.sum(axis=-1)).all()
+    if not finite:
+        found = found / found.max()  # only ratios count, and sums of these are finite
+    return found

@@ -3,7 +3,6 @@
 Every public method checks them once, before anything is computed.
 """
 
-from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,24 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .values import TIMES, check_no_gaps, check_numbers, is_missing
+
 Array = NDArray[np.float64]
 
 # The square of a number of this size, times another such number, is still finite and not zero.
 LARGEST = 1e140
 
-TIMES = (date, timedelta, np.datetime64, np.timedelta64)
-
 
 def validated(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
     """What scikit-learn's `validate_data` returns; errors about cells of X say what to do."""
+    check_numbers(X, "X")
     try:
         return validate_data(estimator, X, dtype=np.float64, **options)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
+        other = _other_values(X) if isinstance(error, TypeError) else None
         message = _text_or_dates(X) or _gap_or_infinity(X)
+        if message is None and other is not None:
+            raise TypeError(f"{other} ({error})") from error
         if message is None:
             raise
         raise ValueError(message) from error
@@ -36,6 +39,7 @@ def validated_targets(
     estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Array, NDArray]:
     """Inputs (n, d) and numeric targets, (n,) or (n, m) as given."""
+    check_numbers(y, "y")
     _check_no_text(y)
     _check_targets_known(y)
     X, y = validated(estimator, X, y=y, reset=reset, multi_output=True, y_numeric=True)
@@ -49,14 +53,7 @@ def validated_classes(
     estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Array, NDArray]:
     """Inputs (n, d) and class labels (n,), of which none is missing."""
-    labels = np.asarray(y)
-    if labels.dtype == object and labels.ndim == 1:
-        missing = [i for i, label in enumerate(labels) if _is_missing(label)]
-        if missing:
-            raise ValueError(
-                f"y must have a class for every sample, but sample {missing[0]} has none "
-                f"({labels[missing[0]]!r}); leave such samples out"
-            )
+    check_no_gaps(y, "y", "a class")
     X, y = validated(estimator, X, y=y, reset=reset)
     _check_magnitudes(X, "X", allow_tiny=not reset)
     return X, _check_labels(y)
@@ -104,7 +101,8 @@ def _text_or_dates(X: Any) -> str | None:
     cells = np.asarray(X, dtype=object)
     for j in range(cells.shape[1] if cells.ndim == 2 else 0):
         column = _column_name(X, j)
-        time = next((cell for cell in cells[:, j] if isinstance(cell, TIMES)), None)
+        times = (cell for cell in cells[:, j] if isinstance(cell, TIMES))
+        time = next((cell for cell in times if not is_missing(cell)), None)
         if time is not None:
             return (
                 f"X must hold numbers, but column {column} holds times, such as {time}; turn them "
@@ -143,6 +141,21 @@ def _gap_or_infinity(X: Any) -> str | None:
     )
 
 
+def _other_values(X: Any) -> str | None:
+    """An error message about the first cell of X that is no number; None if there is none."""
+    cells = np.asarray(X)
+    if cells.ndim == 2 and cells.dtype.kind == "O":
+        for (i, j), cell in np.ndenumerate(cells):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                return (
+                    f"X must hold numbers, but column {_column_name(X, j)} has {cell!r} in sample "
+                    f"{i}, of type {type(cell).__name__}; turn such values into numbers"
+                )
+    return None
+
+
 def _check_targets_known(y: Any) -> None:
     """Refuse targets of a regression that are missing or infinite.
 
@@ -172,10 +185,12 @@ def _numbers(cells: NDArray) -> Array:
         return cells.astype(np.float64, copy=False)
 
     def value(cell: Any) -> float:
-        if _is_missing(cell):
+        if is_missing(cell):
             return np.nan
         try:
             return float(cell)
+        except OverflowError:
+            return np.inf
         except (TypeError, ValueError):
             return 0.0
 
@@ -223,10 +238,3 @@ def _check_labels(y: NDArray) -> NDArray:
             ) from None
     check_classification_targets(y)
     return column_or_1d(y)
-
-
-def _is_missing(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ == "NAType":
-        return True
-    differs = cell != cell  # as NaN and NaT do; an array answers with an array
-    return isinstance(differs, bool | np.bool_) and bool(differs)

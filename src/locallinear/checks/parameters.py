@@ -9,6 +9,17 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+
+class Floats(Interval):
+    """An interval of real numbers; a whole number that is too large for a float is outside."""
+
+    def __contains__(self, value: Real) -> bool:
+        try:
+            return super().__contains__(float(value))
+        except OverflowError:
+            return False
+
+
 _POSITIVE_COUNT = Interval(Integral, 1, None, closed="left")
 
 FALL_PARAMETERS: dict[str, list] = {
@@ -16,9 +27,9 @@ FALL_PARAMETERS: dict[str, list] = {
     "anchor_selection": [StrOptions({"random", "kmeans"}), "array-like"],
     "anchor_models": [None, "array-like"],
     "n_anchor_neighbors": [_POSITIVE_COUNT],
-    "anchor_alpha": [Interval(Real, 0, None, closed="left")],
+    "anchor_alpha": [Floats(Real, 0, None, closed="left")],
     "anchor_l1_ratio": [Interval(Real, 0, 1, closed="both")],
-    "alpha": [Interval(Real, 0, None, closed="neither")],
+    "alpha": [Floats(Real, 0, None, closed="neither")],
     "n_neighbors": [_POSITIVE_COUNT],
     "weights": [StrOptions({"distance", "uniform"}), callable],
     "fit_intercept": ["boolean"],
@@ -41,7 +52,7 @@ GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_featur
 AFTER_FIT = {
     name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights", "assignment_neighbors")
 }
-AFTER_FIT["alpha"] = [Interval(Real, 0, None, closed="right")]
+AFTER_FIT["alpha"] = [Floats(Real, 0, None, closed="right")]
 
 
 def check_after_fit(estimator: BaseEstimator) -> None:

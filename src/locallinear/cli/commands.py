@@ -37,6 +37,7 @@ from .learning import (
 )
 from .options import FILE, folds_option, jobs_option, learning, reading
 from .outputs import contributions, predictions, write_html
+from .terminal import echo
 
 MAX_ROWS = 1000
 
@@ -120,7 +121,7 @@ def demo(data: str, out: Path, jobs: int) -> None:
             print_lines(law_lines(model, example.simulated, example.new))
         write_html(model, table, place, max_rows=MAX_ROWS, jobs=jobs)
     if out != STANDARD_OUTPUT:
-        click.echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
+        echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
 
 
 @main.command(short_help="Fit a model that predicts a column of a table.")
@@ -270,7 +271,7 @@ def explain(
     with destination(out) as place:
         write_html(fitted, table, place, max_rows=max_rows, jobs=jobs)
     if out != STANDARD_OUTPUT:
-        click.echo(f"The report is in {out}; open it in a browser.")
+        echo(f"The report is in {out}; open it in a browser.")
 
 
 @main.command(short_help="Compare FALL with other models on a table.")

@@ -20,6 +20,7 @@ from ..runtime.progress import working
 from ..tables.model import TableModel
 from ..tables.read import PARQUET, read_table
 from ..tables.table import Table, TableError
+from .terminal import echo, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -36,6 +37,10 @@ class BadInput(click.ClickException):
 
     exit_code = 2
 
+    def format_message(self) -> str:
+        """The sentence, as one line."""
+        return printable(self.message)
+
 
 def read(
     path: Path,
@@ -48,7 +53,7 @@ def read(
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise BadInput(f"--delimiter takes one character, or the word tab, not {delimiter!r}.")
-    with working(f"Reading {path}"):
+    with working(printable(f"Reading {path}")):
         return read_table(path, delimiter=delimiter, decimal=decimal, text=text, missing=missing)
 
 
@@ -57,7 +62,7 @@ def read_for(model: TableModel, path: Path, delimiter: str | None, decimal: str 
     table = read(path, delimiter, decimal, model.encoding.text, model.encoding.missing)
     table.require(model.encoding.names, "which the model takes")
     for note in model.encoding.unseen(table):
-        click.echo(f"Note: {note}", err=True)
+        echo(f"Note: {note}", err=True)
     return table
 
 
@@ -159,7 +164,7 @@ def write_table(frame: "pandas.DataFrame", out: Path | None) -> None:
         click.echo(content, nl=False)
         return
     write_file(write_whole, out, content)
-    click.echo(f"Wrote {len(frame):,} rows to {out}.", err=True)
+    echo(f"Wrote {len(frame):,} rows to {out}.", err=True)
 
 
 def _table_bytes(frame: "pandas.DataFrame", path: Path) -> bytes:

@@ -8,7 +8,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-import click
 from numpy.typing import NDArray
 
 from ..explain.judging import baselines, folds_of, judge
@@ -20,6 +19,7 @@ from ..tables.table import Table, TableError
 from .comparison import compile_kernels, make_search, more_models
 from .files import read
 from .summary import data_lines, parameter_lines, regime_lines, score_lines
+from .terminal import echo, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -82,7 +82,7 @@ def fit_search(problem: Problem, options: Options, budget: float | None) -> Any:
     search.fit(problem.X, named)
     total = len(search.cv_results_["mean_test_score"])
     part = "" if search.n_configurations_ == total else f" of {total:,}"
-    click.echo(
+    echo(
         f"Search: {search.n_configurations_:,}{part} configurations, each scored by "
         f"{search.n_splits_}-fold cross-validation, in {time.perf_counter() - start:.1f} s."
     )
@@ -115,7 +115,7 @@ def print_comparison(
     X, y, classify = problem.X, problem.y, problem.encoding.classify
     splits = list(folds_of(y, folds, classify=classify, seed=options["seed"]).split(X, y))
     if len(splits) < folds:
-        click.echo(
+        echo(
             f"Note: --folds is {folds}, but {len(y)} rows make at most {len(splits)} folds of two "
             f"rows or more; {len(splits)} are used."
         )
@@ -133,9 +133,9 @@ def print_comparison(
     watch = partial(watched, title="Comparing models on unseen rows", unit="fits")
     judged = judge(models, X.to_numpy(), y, splits, classify=classify, watch=watch)
     error = "Share of wrong classes" if classify else "Root mean squared error"
-    click.echo(f"\n{error} on rows that the models have not seen:\n")
+    echo(f"\n{error} on rows that the models have not seen:\n")
     print_lines(score_lines(judged, y, problem.encoding.targets, classify, times=full))
-    click.echo(
+    echo(
         f"({len(splits)}-fold cross-validation; in each fold, every model was tuned on "
         "the training rows only.\n"
         "± is half the width of a 95 % interval, from resampling the rows.)"
@@ -145,9 +145,9 @@ def print_comparison(
 
 def print_summary(model: TableModel, params: dict[str, Any]) -> None:
     """Print the chosen parameters and the largest regimes of a model."""
-    click.echo("\nChosen parameters:\n")
+    echo("\nChosen parameters:\n")
     print_lines(parameter_lines(params))
-    click.echo("\nEquations:\n")
+    echo("\nEquations:\n")
     print_lines(regime_lines(model))
 
 
@@ -155,13 +155,13 @@ def print_next_steps(out: Path, data: Path, replaced: bool) -> None:
     """Print where a model is, and the commands that use it."""
     model_file, table_file = quote(str(out)), quote(str(data))
     place = f"{out}, which was replaced" if replaced else str(out)
-    click.echo(f"\nThe model is in {place}. To explain its predictions:")
-    click.echo(f"  locallinear explain {model_file} {table_file}")
-    click.echo("To predict new rows:")
-    click.echo(f"  locallinear predict {model_file} NEW.csv")
+    echo(f"\nThe model is in {place}. To explain its predictions:")
+    echo(f"  locallinear explain {model_file} {table_file}")
+    echo("To predict new rows:")
+    echo(f"  locallinear predict {model_file} NEW.csv")
 
 
 def print_lines(lines: list[str]) -> None:
     """Print lines on standard output."""
     for line in lines:
-        click.echo(line)
+        echo(printable(line))

@@ -22,13 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
-from ..checks.parameters import check_stored_parameters
+from ..checks.parameters import Floats, check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Bar
-from ..runtime.threads import thread_parts
+from ..runtime.threads import one_blas_thread_for, thread_parts
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
 from ..search.splits import Split
@@ -95,7 +95,7 @@ class Ensemble(WithoutItself, BaseEstimator):
         "search": [StrOptions(set(GRIDS)), dict, None],
         "cv": [None, "cv_object"],
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
-        "time_budget": [None, Interval(Real, 0, None, closed="neither")],
+        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -420,9 +420,10 @@ class Ensemble(WithoutItself, BaseEstimator):
             return np.concatenate(found)
 
         parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
-        if len(parts) == 1:
-            return predict(parts[0])
-        found = Parallel(len(parts), prefer="threads")(delayed(predict)(part) for part in parts)
+        with one_blas_thread_for(len(X)):
+            if len(parts) == 1:
+                return predict(parts[0])
+            found = Parallel(len(parts), prefer="threads")(delayed(predict)(part) for part in parts)
         return np.concatenate(found, axis=1)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:

@@ -83,11 +83,10 @@ class Tables:
         self, X: Array, codes: Codes, points: Array, newest: Codes, searchable: Mask, K: int
     ) -> tuple[Rows, Rows]:
         """Shared leaves (q, K) and rows (q, K) of the points that share the most."""
-        from ..kernels.trees.leaves import most_shared_in_tables, table_keys  # compiled
+        from ..kernels.trees.leaves import most_shared_in_tables  # compiled: loaded when needed
 
-        query_keys = np.array([table_keys(codes, some) for some in self.trees])
         n_candidates = max(N_CANDIDATES, 2 * K)
-        held = points, self.codes, self.keys, self.members, query_keys, n_candidates
+        held = points, self.codes, self.trees, self.keys, self.members, n_candidates
         return most_shared_in_tables(X, codes, *held, newest, searchable, K)
 
 

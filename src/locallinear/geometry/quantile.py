@@ -11,6 +11,8 @@ Array = NDArray[np.float64]
 # A uniform variable on [-√3, √3] has variance 1, like a standardised one, so that a penalty means
 # the same in both spaces.
 HALF_WIDTH = np.sqrt(3.0)
+# Slopes are taken over so many ranks on both sides: the nearest six of a hundred samples.
+REACH = 0.1
 # Outside the range of the training values, the map continues with its slope over this outermost
 # share of the ranks.
 TAIL = 0.25
@@ -90,15 +92,15 @@ class QuantileSpace:
         return self.inverse(regressors)
 
     def slopes(self, X: Array) -> Array:
-        """How fast the ranks change with X, (q, d): the derivative of the piecewise linear map.
+        """How fast the ranks change with X, (q, d): over a stretch of `REACH` ranks on both sides.
 
-        At a training value, where the map has a kink, it is the slope between the training values
-        next to it on both sides; at the lowest and the highest one, that of the inner side.
+        The map has a kink at every training value, and between two of them its derivative hangs on
+        their gap, which is chance where values are continuous. Over the stretch it is steady.
         """
         out = np.zeros_like(X)
-        for j, (values, ranks) in enumerate(self._features()):
-            if len(values) > 1:
-                out[:, j] = _derivative(X[:, j], values, ranks, self._slopes[j])
+        Z = self.transform(X)
+        width = self.inverse(Z + REACH) - self.inverse(Z - REACH)
+        np.divide(2 * REACH, width, out=out, where=(self.sizes > 1) & (width > 0))
         return out
 
     def arrays(self) -> dict[str, NDArray]:
@@ -124,17 +126,6 @@ def _outer_slopes(values: Array, ranks: Array) -> Array:
     inner = np.interp([ranks[0] + TAIL * height, ranks[-1] - TAIL * height], ranks, values)
     tails = np.array([inner[0] - values[0], values[-1] - inner[1]])
     return height / np.maximum(tails / TAIL, width)
-
-
-def _derivative(x: Array, knots: Array, heights: Array, slopes: Array) -> Array:
-    """The derivative of `_interpolate`; at a knot, the chord between the knots next to it."""
-    last = len(knots) - 1
-    above, below = np.searchsorted(knots, x, "right"), np.searchsorted(knots, x, "left") - 1
-    left, right = np.clip(below, 0, last), np.clip(above, 0, last)
-    outside = left == right
-    left, right = np.where(outside, 0, left), np.where(outside, last, right)
-    inner = (heights[right] - heights[left]) / (knots[right] - knots[left])
-    return np.where(x < knots[0], slopes[0], np.where(x > knots[-1], slopes[1], inner))
 
 
 def _interpolate(x: Array, knots: Array, heights: Array, slopes: Array) -> Array:

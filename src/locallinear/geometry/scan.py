@@ -37,6 +37,10 @@ CELL_BATCH_QUERIES, CELL_GROUP_SIZE = 768, 16
 # is enough where it leaves at most this many candidates per neighbour.
 SINGLE_BOUNDS = 1e-12, 1e30
 SINGLE_CANDIDATES = 4
+# So few differences are made sooner than products are prepared.
+FEW_DIFFERENCES = 2**20
+# Squared distances that differ by no more than this part count as equal.
+ROUNDING = 1e-12
 # Points per block, where neither precision is enough.
 DIFFERENCES_BLOCK = 1024
 # A product of fewer multiplications than this is finished before a second thread has started.
@@ -67,6 +71,9 @@ class Scan:
             points, rows = points[searchable[rows]], rows[searchable[rows]]
         if len(rows) <= n_neighbors:
             return np.tile(rows, (len(X), 1))
+        if len(X) * points.size <= FEW_DIFFERENCES:
+            near = _directly(X, n_neighbors, points)
+            return np.where(near >= 0, rows[near], -1)
         workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
         blocks = cache(partial(self._blocks, points, n_neighbors))
         # Prepared before the threads start, because they share it.
@@ -198,6 +205,15 @@ def _as_tables(queries: Rows, rows: Rows, values: Array, n_queries: int) -> tupl
     value_table = np.full(row_table.shape, np.inf)
     row_table[queries, column], value_table[queries, column] = rows, values
     return row_table, value_table
+
+
+def _directly(X: Array, n_neighbors: int, points: Array) -> Rows:
+    """All candidates of few queries, as positions in the points, padded with -1."""
+    squares = cdist(X, points, "sqeuclidean")
+    last = np.partition(squares, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
+    query, position = np.nonzero(squares <= (last * (1 + ROUNDING))[:, None])
+    table, _ = _as_tables(query, position, squares[query, position], len(X))
+    return table[:, : max_candidates(n_neighbors)]
 
 
 def _by_differences(X: Array, n_neighbors: int, points: Array) -> Rows:

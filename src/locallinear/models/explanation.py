@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks.arguments import check_indices
 from ..runtime.extras import extra
 from .shapley import shapley_of
 
@@ -57,8 +58,7 @@ class LocalExplanation:
     slopes : array (q, d, m)
         How fast the prediction's linear model changes with each feature, in the units of X for
         every scaling: `coef`, and with scaling "quantile" `coef` times the slope of the map from
-        values to ranks at the query. That map is linear between two neighbouring training values;
-        at a training value, where it has a kink, the slope is that between the values next to it.
+        values to ranks, taken over the nearest six of a hundred samples around the query's value.
     neighbors : array (q, K)
         The samples whose models were averaged, nearest first.
     neighbor_weights : array (q, K)
@@ -139,7 +139,10 @@ class LocalExplanation:
         -------
         LocalExplanation
         """
-        rows = np.atleast_1d(rows)
+        mask = np.asarray(rows)
+        if mask.dtype == bool and mask.shape == (len(self.coef),):
+            rows = np.flatnonzero(mask)
+        rows = check_indices(rows, len(self.coef))
         taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in ARRAYS}
         for name in ROWS:
             of_queries = getattr(self, name)

@@ -27,7 +27,7 @@ from ..kernels.local import combine
 from ..kernels.local.anchors import fit_models
 from ..kernels.local.models import sample_models
 from ..runtime.chunks import row_chunks
-from ..runtime.threads import one_blas_thread
+from ..runtime.threads import one_blas_thread, one_blas_thread_for
 from .anchors import neighborhoods, place_anchors, rows_of_points
 from .assignment import assign_labelled, assign_samples, mean_target, stored_targets
 from .explaining import explained
@@ -557,7 +557,7 @@ class FALL(WithoutItself, BaseEstimator):
         samples = self._samples
         shares, near = self._shares(Z, without)
         out = np.empty((len(Z), self._models.shape[2]))
-        with one_blas_thread():
+        with one_blas_thread_for(len(Z)):
             for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
                 rows = near[chunk]
                 out[chunk] = combine.predict(
@@ -578,7 +578,7 @@ class FALL(WithoutItself, BaseEstimator):
         """Predictions of this model and its siblings, which have the same neighbours: (s, q, m)."""
         from ..kernels.local.siblings import correction_factors, predict_one  # compiled
 
-        models = [self, *siblings]
+        models, Z = [self, *siblings], np.ascontiguousarray(Z)
         shares, near = self._shares(Z, without)
         inputs = self._samples["Z"]
         factors = correction_factors(Z, inputs, near, shares, float(self.alpha), self._constant)

@@ -23,8 +23,16 @@ def neighbor_weights(distances: Array, rule: Rule, sample_weights: Array | None)
         A neighbourhood of K ends where the sample weights add up to K.
     """
     if callable(rule):
-        # A copy, for a user's function may write into what it is given.
-        weights = check_neighbor_weights(rule(distances.copy()), distances.shape)
+        try:
+            # A copy, for a user's function may write into what it is given.
+            found = rule(distances.copy())
+        except Exception as error:
+            error.add_note(
+                "The function that was passed as `weights` failed. It is called with an array of "
+                f"distances, here of shape {distances.shape}, and returns one weight for each."
+            )
+            raise
+        weights = check_neighbor_weights(found, distances.shape)
     else:
         weights = distance_weights(distances, rule)
     if sample_weights is None:

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 
 from ..checks.arguments import check_graph
 from ..checks.inputs import LARGEST
+from ..checks.values import check_numbers
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -64,6 +65,7 @@ def _as_sparse(graph: Any) -> sparse.csr_array:
             f"but is a {type(graph).__name__} of {np.ndim(graph)} dimensions; "
             "sklearn.neighbors.kneighbors_graph makes one, and sample weights are not supported"
         )
+    check_numbers(graph, "graph")
     graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
     return sparse.csr_array(graph)
 

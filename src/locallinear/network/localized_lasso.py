@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
+from ..checks.parameters import Floats
 from .network_lasso import NetworkLassoRegressor
 
 
@@ -75,7 +75,7 @@ class LocalizedLassoRegressor(NetworkLassoRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **NetworkLassoRegressor._parameter_constraints,
-        "exclusive_alpha": [Interval(Real, 0, None, closed="left")],
+        "exclusive_alpha": [Floats(Real, 0, None, closed="left")],
     }
 
     def __init__(

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from ..checks.inputs import check_queries, validated_targets
+from ..checks.parameters import Floats
 from ..geometry.neighbors import Neighbors
 from ..kernels.local.combine import distance_weights
 from ..kernels.network.geometric_median import geometric_median_weights
@@ -101,11 +102,11 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Floats(Real, 0, None, closed="neither")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Floats(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
     }
 

@@ -41,6 +41,10 @@ def whole_file(path: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
     'complete'
     """
     if not isinstance(path, str | os.PathLike):
+        if not hasattr(path, "write"):
+            raise TypeError(
+                f"expected the name of a file or a file open for writing, but got {path!r}"
+            )
         content = io.BytesIO()
         yield content
         path.write(content.getbuffer())

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
@@ -29,6 +29,14 @@ def thread_parts(n_rows: int, n_threads: int) -> list[slice]:
     """Rows in at most so many parts of about the same size; at least one part."""
     step = max(MIN_ROWS, -(-n_rows // n_threads))
     return [slice(start, start + step) for start in range(0, max(n_rows, 1), step)]
+
+
+def one_blas_thread_for(n_rows: int) -> AbstractContextManager[None]:
+    """As `one_blas_thread`, for matrix products with so many rows.
+
+    Few rows are done before a second thread has started, and sooner than the number is set.
+    """
+    return nullcontext() if n_rows < MIN_ROWS else one_blas_thread()
 
 
 @contextmanager

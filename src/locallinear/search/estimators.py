@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
+from ..checks.parameters import Floats
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -50,7 +51,7 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         "grid": [StrOptions(set(GRIDS)), dict],
         "cv": ["cv_object"],
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
-        "time_budget": [None, Interval(Real, 0, None, closed="neither")],
+        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],

@@ -24,6 +24,7 @@ from ..models.neighbors import Rule, neighbor_weights
 from ..models.samples import Samples, weights_above_zero
 from ..runtime.chunks import BLOCK_BYTES, row_chunks
 from .anchor_sets import AnchorSet
+from .failures import Failure
 from .grids import Grid
 
 Array = NDArray[np.float64]
@@ -174,8 +175,7 @@ class Fold:
             try:
                 weights = self._prediction_weights(rule, served[-1])
             except Exception as error:  # a user's function can fail in any way
-                reason = f"weights failed with {type(error).__name__}: {error}"
-                failed |= dict.fromkeys(served, reason)
+                failed |= dict.fromkeys(served, Failure.of("weights", error))
             else:
                 made.append(Weighting(self, served, weights, constant))
         return made, failed

@@ -35,7 +35,7 @@ def results_of(search: Search, names: Iterable[str], n_threads: int) -> dict[str
         raise ValueError(
             f"no configuration of the grid could be scored: {reason}"
             + (remedy if reason.startswith("n_neighbors") else "")
-        )
+        ) from search.cause()
     ranks = np.full(len(mean), n_scored + 1, dtype=np.int32)
     with ThreadPoolExecutor(n_threads) as pool:
         parts = pairwise(_cuts(mean, RANKED_PARTS))

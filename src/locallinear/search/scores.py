@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer
 
 from ..kernels.local.combine import TIE_DECIMALS, nearest_probabilities
+from .failures import Failure
 from .predictor import Predictor
 
 Array = NDArray[np.float64]
@@ -183,8 +184,7 @@ class AnyScorer(Metric):
             try:
                 out[configuration] = self.scorer(self.replay, self.X, self.y, **self.extra)
             except Exception as error:  # a user's scorer can fail in any way
-                reason = f"scoring failed with {type(error).__name__}: {error}"
-                self.failures[configuration] = reason
+                self.failures[configuration] = Failure.of("scoring", error)
         return out
 
     def reason(self, configuration: int) -> str:

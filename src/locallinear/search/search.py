@@ -24,6 +24,7 @@ from ..runtime.chunks import CACHE_BYTES, row_chunks
 from ..runtime.progress import Progress
 from ..runtime.threads import one_blas_thread
 from .anchor_sets import AnchorSet
+from .failures import Failure
 from .folds import Split
 from .grids import Grid
 from .predictor import Predictor
@@ -204,7 +205,7 @@ class Search:
     def reasons(self) -> NDArray[np.object_]:
         """Why each configuration has no score, an empty string where it has one; (*axes)."""
         smallest = min(split.n_searchable for split in self.splits)
-        out = np.array(list(self._numbers), dtype=object)[self._reasons]
+        out = np.array([str(reason) for reason in self._numbers], dtype=object)[self._reasons]
         for i, K in enumerate(self.grid["n_neighbors"]):
             if smallest < K:
                 out.swapaxes(0, self.axes.index("n_neighbors"))[i] = (
@@ -242,6 +243,10 @@ class Search:
         column = np.ravel_multi_index(position, predictor.shape)
         blocks = [predictions[..., column] for _, predictions in predictor.predictions()]
         return np.concatenate(blocks, axis=1).T
+
+    def cause(self) -> Exception | None:
+        """What a user's function raised, if one has failed."""
+        return next((r.error for r in self._numbers if isinstance(r, Failure)), None)
 
     def _score_split(
         self,

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from ..checks.arguments import check_groups, check_indices
+
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]  # the samples to fit on, and those to test
@@ -31,12 +33,29 @@ def make_splits(
     given = isinstance(cv, Iterable)
     if max_samples is not None and len(X) > max_samples and not given:
         rows = _draw(y, max_samples, seed, classifier)
-    part = None if groups is None else np.asarray(groups)[rows]
+    groups = check_groups(groups, len(X))
+    part = None if groups is None else groups[rows]
     splitter = check_cv(cv, y[rows], classifier=classifier)
-    splits = [(rows[train], rows[test]) for train, test in splitter.split(X[rows], y[rows], part)]
+    splits = [
+        (rows[_checked(train, rows)], rows[_checked(test, rows)])
+        for train, test in splitter.split(X[rows], y[rows], part)
+    ]
     if not splits:
         raise ValueError("cv must give at least one split, but gives none; pass a number of folds")
     return splits
+
+
+def _checked(part: Any, rows: Rows) -> NDArray:
+    """Numbers of samples, or a mask of them, of one part of a split that a user may have made."""
+    numbers = np.asarray(part)
+    if numbers.dtype == bool and numbers.shape == rows.shape:
+        numbers = np.flatnonzero(numbers)
+    if numbers.ndim != 1 or not len(numbers):
+        raise ValueError(
+            "cv must give pairs of samples to fit on and samples to test, at least one of each, "
+            f"but one part is {part!r}"
+        )
+    return check_indices(numbers, len(rows))
 
 
 def _draw(y: NDArray, n_drawn: int, seed: int, classifier: bool) -> Rows:

@@ -30,6 +30,12 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?"}
 PARQUET = {".parquet", ".pq"}
 
+# Python's own limit, 131,072 characters, is less than a row of 15,000 columns.
+LONGEST_CELL = 2**31 - 1
+
+# No cell of a text file, which has no null bytes: a last line that shows where the file ends.
+END = "\0"
+
 # This many lines at the start of a file decide on its delimiter and decimal mark.
 N_FIRST_LINES = 200
 
@@ -127,7 +133,7 @@ def _read_csv(
     if not content.strip():
         raise TableError(f"{path} is empty; it should have a line of column names and rows below.")
     mark = delimiter or find_delimiter(content)
-    rows = [row for row in csv.reader(io.StringIO(content, newline=""), delimiter=mark) if row]
+    rows = _closed_rows(path, content, mark)
     header, rows = [name.strip() for name in rows[0]], rows[1:]
     if delimiter is not None and len(header) == 1:
         _check_delimiter(path, content, delimiter)
@@ -145,6 +151,28 @@ def _read_csv(
     return Table(pandas_module().DataFrame(columns), str(path), decimal)
 
 
+def _rows(content: str, delimiter: str) -> list[list[str]]:
+    """The cells of each line of a CSV file that is not empty."""
+    limit = csv.field_size_limit(LONGEST_CELL)
+    try:
+        return [
+            row for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter) if row
+        ]
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _closed_rows(path: Path, content: str, delimiter: str) -> list[list[str]]:
+    """The rows of a CSV file, or TableError if a quote in it never ends."""
+    rows = _rows(f"{content}\n{END}", delimiter)
+    if rows.pop() != [END]:  # a cell that never ends has swallowed it
+        raise TableError(
+            f'{path}: a cell in row {len(rows)} begins with a quote (") that is never closed; '
+            "close or remove it."
+        )
+    return rows
+
+
 def find_delimiter(content: str) -> str:
     r"""The delimiter with which most of the first lines have as many cells as the header.
 
@@ -156,7 +184,7 @@ def find_delimiter(content: str) -> str:
     lines = "\n".join(content.splitlines()[:N_FIRST_LINES])
 
     def agreement(delimiter: str) -> tuple[float, int]:
-        sizes = [len(row) for row in csv.reader(io.StringIO(lines), delimiter=delimiter) if row]
+        sizes = [len(row) for row in _rows(lines, delimiter)]
         share = sum(size == sizes[0] for size in sizes) / len(sizes)
         return (share if sizes[0] > 1 else 0.0), sizes[0]
 
@@ -183,7 +211,7 @@ def find_decimal(delimiter: str, rows: list[list[str]]) -> str:
 def _check_delimiter(path: Path, content: str, delimiter: str) -> None:
     """Raise TableError if the given delimiter makes one column and another makes several."""
     other = find_delimiter(content)
-    header = next(csv.reader(io.StringIO(content), delimiter=other))
+    header = _rows(content, other)[0]
     if len(header) > 1:
         raise TableError(
             f"{path} has a single column with the delimiter {delimiter!r}, but {len(header)} with "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks.inputs import LARGEST
 from ..runtime.extras import extra
 
 if TYPE_CHECKING:
@@ -222,5 +223,18 @@ def _checked_finite(table: str, name: str, numbers: Array) -> Array:
         raise TableError(
             f"{table}, row {infinite[0] + 1}, column {name!r}: the number is infinite; correct it "
             "or leave the cell empty."
+        )
+    sizes = np.abs(numbers)
+    huge = np.flatnonzero(sizes > LARGEST)
+    if len(huge):
+        raise TableError(
+            f"{table}, row {huge[0] + 1}, column {name!r}: the number {numbers[huge[0]]:g} is "
+            f"above {LARGEST:g} in size, so that its square is infinite; correct it, or change "
+            "the unit."
+        )
+    if 0 < np.nanmax(sizes, initial=0.0) < 1 / LARGEST:
+        raise TableError(
+            f"{table}, column {name!r}: all numbers are below {1 / LARGEST:g} in size, so that "
+            "their squares are zero; change the unit."
         )
     return numbers

@@ -92,9 +92,11 @@ def averaged_models(
     """R_pred and C_pred of each query, each (q, d + 1, m); arguments as for `predict`."""
     anchor_part = np.einsum("qk,qkdm->qdm", weights, models[labels])
     correction = np.empty_like(anchor_part)
-    scaled = correction_weights(x, weights, alpha, constant)[:, :, None] * residuals
-    correction[:, :-1] = x.swapaxes(1, 2) @ scaled
-    correction[:, -1] = constant * scaled.sum(axis=1)
+    # The inputs come first: a weight grows with the inverse square of them, and times a residual
+    # it could overflow where the product of all three does not.
+    scale = correction_weights(x, weights, alpha, constant)[:, :, None]
+    correction[:, :-1] = (x * scale).swapaxes(1, 2) @ residuals
+    correction[:, -1] = ((constant * scale) * residuals).sum(axis=1)
     return anchor_part, correction
 
 

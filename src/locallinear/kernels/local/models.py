@@ -107,4 +107,4 @@ def sample_models(
     """W_i of each sample, (n, d + 1, m), from its r_i and l_i."""
     x = np.column_stack([X, np.full(len(X), constant)])
     scale = alpha + np.einsum("nd,nd->n", x, x)
-    return models[labels] + x[:, :, None] * (residuals / scale[:, None])[:, None, :]
+    return models[labels] + (x / scale[:, None])[:, :, None] * residuals[:, None, :]

@@ -141,12 +141,18 @@ def leaf_members(codes, n_leaves):
 @njit(cache=True, nogil=True)
 def table_keys(codes, trees):
     """The leaves of some trees, one after the other in one number per point, (n,)."""
-    keys = np.zeros(len(codes), dtype=np.uint64)
-    bits = np.uint64(8 * codes.itemsize)
+    keys = np.empty(len(codes), dtype=np.uint64)
     for j in range(len(codes)):
-        for t in trees:
-            keys[j] = (keys[j] << bits) | np.uint64(codes[j, t])
+        keys[j] = _key(codes[j], trees)
     return keys
+
+
+@njit(cache=True, nogil=True)
+def _key(code, trees):
+    bits, key = np.uint64(8 * code.itemsize), np.uint64(0)
+    for t in trees:
+        key = (key << bits) | np.uint64(code[t])
+    return key
 
 
 @njit(cache=True, nogil=True)
@@ -199,9 +205,9 @@ def most_shared_in_tables(
     codes,
     points,
     point_codes,
+    trees,
     keys,
     members,
-    query_keys,
     n_candidates,
     newest,
     searchable,
@@ -212,8 +218,8 @@ def most_shared_in_tables(
     Parameters
     ----------
     point_codes : (n, T) leaves of the first points
+    trees : (L, ·) the trees of each table
     keys, members : (L, n) sorted keys of the first points in each table, and their rows
-    query_keys : (L, q) keys of the queries
     n_candidates : how many points each table gives: those whose keys are nearest to the query's
     """
     L, n_listed = keys.shape
@@ -226,7 +232,7 @@ def most_shared_in_tables(
     for i in range(q):
         n_touched = 0
         for table in range(L):
-            key = query_keys[table, i]
+            key = _key(codes[i], trees[table])
             above = np.searchsorted(keys[table], key)
             below = above - 1
             for _ in range(min(n_candidates, n_listed)):

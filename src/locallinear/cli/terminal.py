@@ -1,0 +1,33 @@
+"""Text for the terminal: names from files must not move the cursor, recolour it or forge lines."""
+
+import unicodedata
+
+import click
+
+# Control characters, halves of characters (file names may hold them), and marks that reverse text.
+UNPRINTABLE = {"Cc", "Cs"}
+REVERSING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""The text with unprintable characters as escapes, but for those in `keep`.
+
+    Examples
+    --------
+    >>> print(printable("size \x1b[31m"))
+    size \x1b[31m
+    """
+    return "".join(_escaped(c) if c not in keep and _unprintable(c) else c for c in text)
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print text, whose line breaks stay, on standard output or standard error."""
+    click.echo(printable(text, keep="\n"), err=err)
+
+
+def _unprintable(character: str) -> bool:
+    return unicodedata.category(character) in UNPRINTABLE or character in REVERSING
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()

@@ -1,0 +1,280 @@
+"""What numpy would take without a word is refused by name; raw errors become sentences."""
+
+import traceback
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from locallinear import (
+    FALLClassifier,
+    FALLClassifierCV,
+    FALLEnsembleClassifier,
+    FALLEnsembleRegressor,
+    FALLRegressor,
+    FALLRegressorCV,
+    LocalizedLassoRegressor,
+    NetworkLassoRegressor,
+)
+
+N = 40
+X = np.random.default_rng(0).normal(size=(N, 3))
+y = X[:, 0]
+LABELS = (y > 0).astype(int)
+GRID = {"n_neighbors": [2]}
+DATES = pd.date_range("2020-01-01", periods=N)
+HUGE = 10**400
+THIRD = np.arange(N) == 2
+
+REGRESSORS = {
+    "single": lambda: FALLRegressor(5, random_state=0),
+    "search": lambda: FALLRegressorCV(GRID, random_state=0),
+    "ensemble": lambda: FALLEnsembleRegressor(2, search=None, random_state=0),
+    "network": NetworkLassoRegressor,
+    "localized": LocalizedLassoRegressor,
+}
+CLASSIFIERS = {
+    "single": lambda: FALLClassifier(5, random_state=0),
+    "search": lambda: FALLClassifierCV(GRID, random_state=0),
+    "ensemble": lambda: FALLEnsembleClassifier(2, search=None, random_state=0),
+}
+
+
+def with_third(values, value, dtype=object):
+    """The values with another third one."""
+    changed = np.array(values, dtype=dtype)
+    changed[2] = value
+    return changed
+
+
+TARGETS = {
+    "masked": (np.ma.array(y, mask=THIRD), "y must have a value in every place, but entry 2 is"),
+    "masked pair": (np.ma.array(X[:, :2], mask=np.c_[THIRD, THIRD]), r"entry \(2, 0\) is masked"),
+    "NaT": (with_third(y, pd.NaT), "y must have a number for every sample, but sample 2"),
+    "NA": (pd.Series(with_third(y, pd.NA), dtype="Float64"), "but sample 2 has none"),
+    "None in a list": (list(with_third(y, None)), "but sample 2 has none"),
+    "huge": (with_third(range(N), HUGE), "y must hold finite numbers, but sample 2 has inf"),
+    "dates": (DATES.to_numpy(), "y must hold numbers, but holds times, such as 2020-01-01"),
+    "dates of pandas": (pd.Series(DATES), "y must hold numbers, but holds times"),
+    "durations": ((DATES - DATES[0]).to_numpy(), "y must hold numbers, but holds times"),
+}
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS)
+@pytest.mark.parametrize(("targets", "words"), TARGETS.values(), ids=TARGETS)
+def test_targets_without_a_number_are_refused(estimator, targets, words):
+    with pytest.raises(ValueError, match=words):
+        REGRESSORS[estimator]().fit(X, targets)
+
+
+@pytest.mark.parametrize("estimator", ["single", "ensemble"])
+@pytest.mark.parametrize(("targets", "words"), TARGETS.values(), ids=TARGETS)
+def test_later_targets_without_a_number_are_refused(estimator, targets, words):
+    several = np.ndim(targets) == 2
+    fitted = REGRESSORS[estimator]().fit(X, X[:, :2] if several else y)
+    for model in (REGRESSORS[estimator](), fitted):
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(X, targets)
+
+
+CLASSES = {
+    "masked": np.ma.array(LABELS, mask=THIRD),
+    "masked text": np.ma.array(LABELS.astype(str), mask=THIRD),
+    "None": with_third(LABELS, None),
+    "NaT": with_third(LABELS, pd.NaT),
+    "NA": with_third(LABELS, pd.NA),
+    "NaN beside text": [*"ab", np.nan, *"ab" * 18, "a"],
+    "missing category": pd.Categorical([*"ab", None, *"ab" * 18, "a"]),
+    "missing date": pd.Series([*DATES[:2], pd.NaT, *list(DATES[:2]) * 18, DATES[0]]),
+    "NaN": with_third(LABELS, np.nan, float),
+}
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("labels", CLASSES.values(), ids=CLASSES)
+def test_samples_without_a_class_are_refused(estimator, labels):
+    words = r"y must have a (class for every sample, but sample 2|value in every .* entry 2)"
+    with pytest.raises(ValueError, match=words):
+        CLASSIFIERS[estimator]().fit(X, labels)
+
+
+INPUTS = {
+    "masked": (np.ma.array(X, mask=np.c_[THIRD, THIRD, THIRD]), r"X must .* entry \(2, 0\) is mas"),
+    "dates": (np.c_[[DATES.to_numpy()] * 3].T, "X must hold numbers, but holds times, such as 2"),
+    "dates of objects": (
+        np.array([[datetime(2020, 1, 1), 1.0, 2.0]] * N, dtype=object),
+        "column 0 holds times, such as 2020",
+    ),
+    "dates of a frame": (
+        pd.DataFrame({"a": y, "b": DATES, "c": y}),
+        "column 'b' holds times, such as 2020.*days since the first date",
+    ),
+    "months": (
+        pd.DataFrame({"a": y, "b": pd.period_range("2020", periods=N), "c": y}),
+        r"column 'b' has Period\('2020-01-01', 'D'\) in sample 0, of type Period",
+    ),
+    "NaT": (with_third(X, pd.NaT), "X must have no gaps, but column 0 has one .* sample 2"),
+    "huge": (with_third(np.zeros((N, 3)), HUGE), "column 0 has inf in sample 2"),
+}
+
+
+@pytest.mark.parametrize(("inputs", "words"), INPUTS.values(), ids=INPUTS)
+def test_inputs_that_are_no_numbers_are_refused(inputs, words):
+    for make in REGRESSORS.values():
+        with pytest.raises((ValueError, TypeError), match=words):
+            make().fit(inputs, y)
+    model = REGRESSORS["single"]().fit(X, y)
+    if isinstance(inputs, pd.DataFrame):
+        inputs, words = inputs.to_numpy(), words.replace("'b'", "1")
+    for call in (model.predict, model.explain, lambda Q: model.partial_fit(Q, y)):
+        with pytest.raises((ValueError, TypeError), match=words):
+            call(inputs)
+
+
+def test_a_masked_array_without_a_masked_entry_is_an_array():
+    model = REGRESSORS["single"]().fit(np.ma.array(X), np.ma.array(y), np.ma.array(np.ones(N)))
+    assert_allclose(model.predict(X), REGRESSORS["single"]().fit(X, y, np.ones(N)).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.ma.array(np.ones(N), mask=THIRD), "sample_weight must .* entry 2 is masked"),
+        (DATES.to_numpy(), "sample_weight must hold numbers, but holds times"),
+        (with_third(np.ones(N), None), "sample_weight must have a number .* sample 2 has none"),
+        (with_third(np.ones(N), pd.NA), "sample_weight must have a number .* sample 2 has none"),
+        (with_third(np.ones(N), HUGE), "sample_weight must hold finite numbers"),
+    ],
+)
+def test_sample_weights_that_are_no_numbers_are_refused(weights, words):
+    for name in ("single", "search", "ensemble"):
+        with pytest.raises(ValueError, match=words):
+            REGRESSORS[name]().fit(X, y, sample_weight=weights)
+    model = REGRESSORS["single"]().fit(X, y, np.ones(N))
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(X, y, weights)
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NaT, pd.NA])
+@pytest.mark.parametrize("name", ["search", "ensemble"])
+def test_samples_without_a_group_are_refused(name, nothing):
+    model = REGRESSORS[name]()
+    if name == "ensemble":
+        model.set_params(search=GRID)
+    with pytest.raises(ValueError, match="groups must have a group for every sample, but sample 2"):
+        model.fit(X, y, groups=with_third(np.arange(N) % 4, nothing))
+    with pytest.raises(ValueError, match="groups must have a value in every place, but entry 2"):
+        model.fit(X, y, groups=np.ma.array(np.arange(N) % 4, mask=THIRD))
+    with pytest.raises(ValueError, match="groups must have one entry per sample"):
+        model.fit(X, y, groups=[1, 2])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1j])
+def test_graphs_of_no_real_numbers_are_refused(value):
+    graph = sparse.csr_array(np.eye(N, k=1) + np.eye(N, k=-1)).astype(type(value))
+    graph.data[3] = value
+    with pytest.raises(ValueError, match="graph must hold finite real numbers, but holds"):
+        FALLRegressor(5).fit(X, y, graph=graph)
+
+
+def test_a_masked_graph_is_refused():
+    graph = np.ma.array(np.eye(N, k=1) + np.eye(N, k=-1), mask=np.eye(N) > 0)
+    with pytest.raises(ValueError, match=r"graph must .* entry \(0, 0\) is masked"):
+        NetworkLassoRegressor().fit(X, y, graph)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: FALLRegressor(alpha=HUGE), "The 'alpha' parameter"),
+        (lambda: FALLRegressor(anchor_alpha=HUGE), "The 'anchor_alpha' parameter"),
+        (lambda: FALLRegressor(anchor_selection=[[HUGE] * 3]), "anchor_selection must hold finite"),
+        (lambda: FALLRegressor(anchor_models=[[[HUGE]] * 4]), "anchor_models must hold finite"),
+        (lambda: FALLRegressorCV(GRID, time_budget=HUGE), "The 'time_budget' parameter"),
+        (lambda: FALLRegressorCV(GRID, cv=[]), "cv must give at least one split, but gives none"),
+        (lambda: FALLRegressorCV(GRID, cv=iter([])), "cv must give at least one split"),
+        (lambda: FALLRegressorCV(GRID, cv=[([], [])]), r"at least one of each, but one part is \["),
+        (lambda: FALLRegressorCV(GRID, cv=[(0, 1)]), "at least one of each, but one part is 0"),
+        (lambda: FALLRegressorCV(GRID, cv=[([0, 1], [99])]), "from 0 to 39.* but one is 99"),
+        (lambda: FALLRegressorCV(GRID, cv=[([0.5], [1])]), "must be whole numbers"),
+        (lambda: NetworkLassoRegressor(HUGE), "The 'alpha' parameter"),
+        (lambda: NetworkLassoRegressor(tol=HUGE), "The 'tol' parameter"),
+        (lambda: LocalizedLassoRegressor(exclusive_alpha=HUGE), "The 'exclusive_alpha' parameter"),
+    ],
+)
+def test_parameters_beyond_all_measure_are_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        make().fit(X, y)
+
+
+def test_a_mask_makes_a_split_too():
+    test = np.arange(N) % 4 == 0
+    masks = FALLRegressorCV(GRID, cv=[(~test, test)], random_state=0).fit(X, y)
+    rows = [(np.flatnonzero(~test), np.flatnonzero(test))]
+    assert masks.best_score_ == FALLRegressorCV(GRID, cv=rows, random_state=0).fit(X, y).best_score_
+
+
+@pytest.mark.parametrize("rows", [HUGE, [HUGE], None, "a", [0.5], [3], [-4], slice(2)])
+def test_queries_of_an_explanation_that_do_not_exist_are_refused(rows):
+    explanation = FALLRegressor(5).fit(X, y).explain(X[:3])
+    with pytest.raises(ValueError, match="indices must"):
+        explanation.take(rows)
+
+
+# --- Functions of the user -----------------------------------------------------------------------
+
+
+def broken(*_):
+    raise KeyError("no such weight")
+
+
+def test_a_weight_function_that_fails_keeps_its_error_and_says_which_function_it_was():
+    model = FALLRegressor(weights=broken).fit(X, y)
+    with pytest.raises(KeyError, match="no such weight") as caught:
+        model.predict(X)
+    text = "".join(traceback.format_exception(caught.value))
+    assert "in broken" in text
+    assert "The function that was passed as `weights` failed." in text
+
+
+@pytest.mark.parametrize("what", ["weights", "scoring"])
+def test_a_function_that_fails_in_a_search_is_the_cause_of_the_error(what):
+    options = {"scoring": broken} if what == "scoring" else {}
+    grid = {**GRID, "weights": [broken]} if what == "weights" else GRID
+    with pytest.raises(ValueError, match=f"{what} failed with KeyError: 'no such w") as caught:
+        FALLRegressorCV(grid, random_state=0, **options).fit(X, y)
+    assert "in broken" in "".join(traceback.format_exception(caught.value.__cause__))
+
+
+def test_reasons_of_failures_are_text_that_keeps_nothing_else_alive():
+    grid = {**GRID, "weights": [broken, "uniform"]}
+    search = FALLRegressorCV(grid, random_state=0).fit(X, y)
+    reason = search.cv_results_["reason"][0]
+    assert type(reason) is str
+    assert reason == "weights failed with KeyError: 'no such weight'"
+
+
+@pytest.mark.parametrize("returned", ["x", None, 1j])
+def test_weights_that_are_no_real_numbers_are_refused(returned):
+    model = FALLRegressor(weights=lambda d: np.full(d.shape, returned)).fit(X, y)
+    with pytest.raises(ValueError, match="weights must return real numbers, but returned values"):
+        model.predict(X)
+
+
+def test_weights_whose_sum_is_infinite_count_by_their_ratios():
+    even = FALLRegressor(5, weights="uniform", random_state=0).fit(X, y)
+    huge = FALLRegressor(5, weights=lambda d: np.full(d.shape, 1e308), random_state=0).fit(X, y)
+    assert_allclose(huge.predict(X), even.predict(X))
+
+
+@pytest.mark.parametrize("scale", [1e-110, 1e-139])
+@pytest.mark.parametrize("target_scale", [1e110, 1e139])
+def test_an_explanation_is_finite_wherever_the_prediction_is(scale, target_scale):
+    model = FALLRegressor(5, alpha=1e-300, fit_intercept=False, scaling=None, random_state=0)
+    model.fit(X * scale, y * target_scale)
+    explanation = model.explain(X * scale * 1.3)
+    assert_allclose(explanation.prediction, model.predict(X * scale * 1.3), rtol=1e-9)
+    assert np.isfinite(model.local_models()).all()
