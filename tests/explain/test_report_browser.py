@@ -287,6 +287,62 @@ def test_waterfall_ends_at_the_prediction_from_either_start(opened):
         assert ends[0] == pytest.approx(ends[1]) == pytest.approx(data["rows"]["prediction"][0][0])
 
 
+def test_the_layers_are_told_in_words_and_add_up_in_the_table(opened):
+    page, data = opened("table")
+    page.select_option("#row", "7")
+    rows, text = data["rows"], page.locator("#layers-text").inner_text()
+    assert text.startswith("Rows in general: ")
+    assert all(trait in text for trait in rows["traits"][7])
+    cells = page.locator("#parts-table tbody tr td:last-child").all_inner_texts()
+    *steps, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
+    assert sum(steps) == pytest.approx(total, rel=2e-3)
+    assert total == pytest.approx(rows["prediction"][7][0], rel=1e-3)
+    page.select_option("#reference", "zero")
+    assert not page.locator("#layers-text").is_visible()
+    assert page.locator("#parts-table tbody tr th").first.inner_text() == "(intercept)"
+
+
+def test_the_first_screen_has_the_three_answers(opened):
+    page, data = opened("table")
+    cards = page.locator("#summary .card")
+    assert cards.count() == 3
+    leading = max(range(3), key=lambda j: data["drivers"]["importance"][0][j])
+    first = cards.nth(1).locator("li:visible").first.inner_text()
+    assert first.startswith(data["features"][leading])
+    bottom = max(cards.nth(i).bounding_box()["y"] for i in range(3))
+    assert bottom + page.evaluate("window.scrollY") < 900
+
+
+def test_curves_are_the_predictions_as_the_chosen_feature_moves(opened):
+    page, data = opened("units")
+    for effect in data["effects"][:2]:
+        page.select_option("#feature", str(effect["column"]))
+        drawn = page.evaluate(
+            """() => { const all = document.getElementById("chart-curve").data;
+               return [all.length, [...all.at(-1).x], [...all.at(-1).y]]; }"""
+        )
+        assert drawn == [len(effect["curves"]) + 1, effect["grid"], effect["summary"][0]]
+        assert page.locator("#curve-caption").inner_text() == effect["sentences"][0]
+    shown = {effect["column"] for effect in data["effects"]}
+    left = next(j for j in range(len(NAMES)) if j not in shown)
+    page.select_option("#feature", str(left))
+    assert not page.locator("#chart-curve").is_visible()
+    assert "features that matter most" in page.locator("#curve-caption").inner_text()
+
+
+def test_the_reliability_curve_follows_the_class(opened):
+    page, data = opened("classes")
+    for target in (0, 1):
+        page.select_option("#target", str(target))
+        drawn = page.evaluate(
+            """() => { const curve = document.getElementById("chart-reliability").data[1];
+               return [[...curve.x], [...curve.y]]; }"""
+        )
+        curve = data["scores"]["probabilities"]["curves"][target]
+        assert drawn == [curve["predicted"], curve["observed"]]
+    assert "log loss" in page.locator("#probability-table").inner_text()
+
+
 def test_the_target_changes_every_section(opened):
     page, data = opened()
     before = panels(page)

@@ -25,6 +25,8 @@ MOST_GROUPS = 3
 LEAST_ROWS, LEAST_SHARE = 10, 0.1
 # A split has to explain this part of the variance of the slopes, and all splits that much.
 LEAST_GAIN, LEAST_EXPLAINED = 0.1, 0.3
+# Over a standard deviation of the feature, slopes are this part of its importance apart.
+LEAST_CHANGE = 0.1
 # Rows are split by the most important columns only.
 MOST_COLUMNS = 20
 # Of a longer list of texts, the others are named, or only these first ones.
@@ -69,32 +71,34 @@ def groups_section(
     ``explained``, and the ``groups``: ``name``, ``n_rows`` and the median ``slope``.
     """
     inputs = np.asarray(by_feature(why).X, dtype=np.float64)
-    found = []
+    # What rounding leaves of slopes that are zero differs between rows as well.
+    slopes = np.where(view.counting(why), why.slopes, 0.0)[:, :, target]
     order = np.argsort(-importance, kind="stable").tolist()
+    found = []
     for j in order[:MOST_FEATURES]:
-        is_small = importance[j] < LEAST_IMPORTANCE * importance.max()
-        if is_small or importance[j] == 0 or view.choices(j) is not None:
+        if importance[j] <= LEAST_IMPORTANCE * importance.max() or view.choices(j) is not None:
             continue
-        slopes = why.slopes[:, j, target]
         # How an effect changes with the feature itself is a curve and no group.
         others = [k for k in order[:MOST_COLUMNS] if k != j]
-        groups, explained = split_rows(view, inputs, slopes, others)
-        if explained >= LEAST_EXPLAINED:
-            found.append(
-                {
-                    "feature": view.names[j],
-                    "explained": explained,
-                    "groups": [
-                        {
-                            "name": group.name,
-                            "n_rows": int(group.rows.sum()),
-                            "slope": float(np.median(slopes[group.rows])),
-                        }
-                        for group in sorted(groups, key=lambda g: -g.rows.sum())
-                    ],
-                }
-            )
+        groups, explained = split_rows(view, inputs, slopes[:, j], others)
+        entry = _entry(groups, slopes[:, j])
+        apart = np.ptp([group["slope"] for group in entry])
+        spread = inputs[:, view.features_of(j).start].std()
+        if explained >= LEAST_EXPLAINED and apart * spread >= LEAST_CHANGE * importance[j]:
+            found.append({"feature": view.names[j], "explained": explained, "groups": entry})
     return found
+
+
+def _entry(groups: list[Group], slopes: Array) -> list[dict[str, Any]]:
+    """The groups as data, the largest first."""
+    return [
+        {
+            "name": group.name,
+            "n_rows": int(group.rows.sum()),
+            "slope": float(np.median(slopes[group.rows])),
+        }
+        for group in sorted(groups, key=lambda group: -int(group.rows.sum()))
+    ]
 
 
 def split_rows(

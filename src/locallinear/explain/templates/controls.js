@@ -16,9 +16,9 @@ const showTarget = () => {
   document.querySelectorAll(".by-target").forEach((e) => e.classList.toggle("off", Number(e.dataset.target) !== state.target));
   document.querySelectorAll(".target-name").forEach((e) => { e.textContent = targets[state.target]; });
 };
-const showAll = () => { showTarget(); showFit(); showDrivers(); showCurve(); showEffect(); showRow(); showDots(); };
+const showAll = () => { showTarget(); showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showRow(); showDots(); };
 // What is drawn, without what a reader may be in the middle of changing.
-const redraw = () => { showFit(); showDrivers(); showCurve(); showEffect(); showContributions(); showDots(); };
+const redraw = () => { showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showContributions(); showDots(); };
 const print = (on) => {
   printing = on;
   document.documentElement.toggleAttribute("data-printing", on);

@@ -26,6 +26,19 @@ const showFit = () => {
   ], { xaxis: axisTitle(`true ${targets[state.target]}`), yaxis: axisTitle("predicted") }, 320);
 };
 
+// Whether the probabilities of a class are true.
+const showReliability = () => {
+  if (!byId("chart-reliability")) return;
+  const curve = data.scores.probabilities.curves[state.target], most = Math.max(...curve.counts);
+  draw("chart-reliability", [
+    { type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
+    { type: "scatter", mode: "lines+markers", x: curve.predicted, y: curve.observed, line: { color: color("accent"), width: 2 },
+      marker: { color: color("accent"), size: curve.counts.map((count) => 6 + 10 * Math.sqrt(count / most)) },
+      error_y: { type: "data", symmetric: false, color: color("soft"), thickness: 1.5, width: 0, array: curve.high.map((h, i) => h - curve.observed[i]), arrayminus: curve.low.map((l, i) => curve.observed[i] - l) },
+      text: curve.counts.map((count) => `${count} row${count === 1 ? "" : "s"}`), hovertemplate: "predicted %{x:.3f}<br>observed %{y:.3f}<br>%{text}<extra></extra>" },
+  ], { xaxis: { ...axisTitle("predicted probability"), range: [-0.03, 1.03], zeroline: false }, yaxis: { ...axisTitle("share of rows of the class"), range: [-0.05, 1.05], zeroline: false } }, 320);
+};
+
 // What drives the target: the mean size of Shapley values, and beside it the slopes of the rows.
 const importance = () => data.drivers.importance[state.target];
 const showDrivers = () => {

@@ -1,0 +1,136 @@
+"""Whether probabilities are true: of rows said to be of a class with 80 %, how many are?
+
+`probability_scores` has the errors of probabilities in numbers, and `reliability` the curve that a
+picture draws. Both want rows that the model had not seen: `unseen_probabilities` returns them.
+Axis letters: n rows, m classes, b bins.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+Array = NDArray[np.float64]
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+N_BINS = 10
+# Where two in three samples of a bin are: a standard deviation to both sides.
+DEVIATIONS = 1.0
+SMALLEST = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """What was said and what came true, by bins of the predicted probability; empty ones left out.
+
+    Attributes
+    ----------
+    predicted : array (b,)
+        The mean probability that was predicted in each bin.
+    observed : array (b,)
+        The share of rows that are of the class.
+    counts : array (b,)
+        How many pairs of a row and a class a bin has.
+    low, high : arrays (b,)
+        Wilson's interval of one standard deviation around the observed shares: probabilities
+        between them agree with the rows.
+    """
+
+    predicted: Array
+    observed: Array
+    counts: NDArray[np.intp]
+    low: Array
+    high: Array
+
+
+def reliability(
+    y: NDArray,
+    probabilities: Array,
+    classes: NDArray,
+    target: int | None = None,
+    n_bins: int = N_BINS,
+) -> Reliability:
+    """The reliability curve of probabilities (n, m).
+
+    Parameters
+    ----------
+    y : array (n,)
+        The true classes.
+    probabilities : array (n, m)
+        Of rows that the model had not seen, or the curve flatters the model.
+    classes : array (m,)
+    target : int, optional
+        The number of one class; by default all classes count, each row once per class.
+    n_bins : int, default=10
+        Bins of equal width from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([0.1, 0.1, 0.9, 0.9])
+    >>> found = reliability(np.array([0, 0, 1, 0]), np.c_[1 - p, p], np.array([0, 1]), target=1)
+    >>> found.predicted, found.observed, found.counts
+    (array([0.1, 0.9]), array([0. , 0.5]), array([2, 2]))
+    """
+    chosen = slice(None) if target is None else [target]
+    true = one_hot(y, classes)[:, chosen].ravel()
+    said = np.asarray(probabilities)[:, chosen].ravel()
+    bins = np.minimum((said * n_bins).astype(np.intp), n_bins - 1)
+    counts = np.bincount(bins, minlength=n_bins)
+    filled = np.flatnonzero(counts)
+    counts = counts[filled]
+    observed = np.bincount(bins, true, n_bins)[filled] / counts
+    z = DEVIATIONS**2 / counts
+    middle = (observed + z / 2) / (1 + z)
+    half = np.sqrt(z * observed * (1 - observed) + z**2 / 4) / (1 + z)
+    return Reliability(
+        predicted=np.bincount(bins, said, n_bins)[filled] / counts,
+        observed=observed,
+        counts=counts,
+        low=middle - half,
+        high=middle + half,
+    )
+
+
+def probability_scores(y: NDArray, probabilities: Array, classes: NDArray) -> dict[str, float]:
+    """Errors of probabilities (n, m), of which small ones are good.
+
+    ``log loss`` is the mean of −log(probability of the true class); ``Brier score`` the mean of the
+    squared distance to the true classes as 0 and 1, summed over the classes. ``log loss of shares``
+    and ``Brier score of shares`` belong to the shares of the classes as the same for all rows.
+    """
+    true = one_hot(y, classes)
+    shares = np.broadcast_to(true.mean(axis=0), true.shape)
+    found = {}
+    for said, name in ((np.asarray(probabilities), ""), (shares, " of shares")):
+        likely = np.maximum((true * said).sum(axis=1), SMALLEST)
+        found[f"log loss{name}"] = float(-np.log(likely).mean())
+        found[f"Brier score{name}"] = float(((said - true) ** 2).sum(axis=1).mean())
+    return found
+
+
+def unseen_probabilities(
+    estimator: Any, X: Array, y: NDArray, splits: Sequence[Split]
+) -> tuple[Array, NDArray[np.intp]]:
+    """Probabilities (t, m) of the t rows that splits test, and the numbers of these rows.
+
+    An ensemble has them already; `splits` then do not matter. A single model is fitted again on
+    each split.
+    """
+    known = estimator.out_of_fold()
+    if known is not None:
+        return known[0], np.arange(len(known[0]))
+    said, tested = [], []
+    for train, test in splits:
+        model = clone(estimator).partial_fit(X[train], y[train], classes=estimator.classes_)
+        said.append(model.predict_proba(X[test]))
+        tested.append(test)
+    return np.concatenate(said), np.concatenate(tested)
+
+
+def one_hot(y: NDArray, classes: NDArray) -> Array:
+    """1 where a row is of a class and 0 elsewhere, (n, m)."""
+    return (np.asarray(y)[:, None] == np.asarray(classes)).astype(np.float64)
