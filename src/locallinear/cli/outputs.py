@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
+from ..explain.view import view_of
 from ..runtime.progress import working
 from ..tables.model import TableModel
 from ..tables.table import Table, pandas_module
@@ -29,9 +31,19 @@ def predictions(model: TableModel, table: Table) -> "pandas.DataFrame":
 
 
 def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
-    """One line per row and target: the prediction, its constant, and what each column adds."""
+    """One line per row and target: the prediction, its constant, and what each column adds.
+
+    Rows that the model was fitted on are explained without themselves, as on the page.
+    """
+    from ..explain.report import explain_rows  # as below
+
     pandas = pandas_module()
-    explanation = model.explain(table)
+    explanation = explain_rows(view_of(model), table.frame, _targets_if_known(model, table))
+    if explanation.samples is not None:
+        click.echo(
+            "The model was fitted on these rows: each is predicted and explained without itself.",
+            err=True,
+        )
     q, _, m = explanation.contributions.shape
     kind, total = ("class", "score") if model.encoding.classify else ("target", "prediction")
     frame = pandas.DataFrame(

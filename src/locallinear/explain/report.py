@@ -78,8 +78,10 @@ def report_data(
         Xq, yq = X, (y if yq is None else yq)
     shown = sampled(len(Xq), rows.rows_that_fit(view, max_rows))
     some = take_rows(Xq, shown)
-    own = shown if all_samples else _own_samples(view, some, yq, shown)
-    why = _without_themselves(view, some, own) or view.explain(some)
+    if all_samples:
+        why = _without_themselves(view, some, shown) or view.explain(some)
+    else:
+        why = explain_rows(view, some, None if yq is None else np.asarray(yq)[shown])
     about = _about_rows(shown, len(Xq), row_names, getattr(Xq, "index", None), yq)
     return _data(view, X, y, why, about, title, n_jobs)
 
@@ -136,17 +138,19 @@ def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
     return X, y
 
 
-def _own_samples(
-    view: ModelView, some: Any, yq: ArrayLike | None, shown: NDArray[np.intp]
-) -> NDArray[np.intp] | None:
-    """The samples that the shown rows are; None where one of them is none."""
-    if yq is None:
-        return None
-    return own_samples(view, np.asarray(view.encode(some), np.float64), np.asarray(yq)[shown])
+def explain_rows(view: ModelView, X: Any, y: NDArray | None) -> Explanation:
+    """The explanation of rows; if they are samples of the model, of each without itself.
+
+    Whether they are is known by their targets y: without these, rows are new ones.
+    """
+    own = None
+    if y is not None:
+        own = own_samples(view, np.asarray(view.encode(X), dtype=np.float64), y)
+    return _without_themselves(view, X, own) or view.explain(X)
 
 
 def _without_themselves(
-    view: ModelView, some: Any, own: NDArray[np.intp] | None
+    view: ModelView, X: Any, own: NDArray[np.intp] | None
 ) -> Explanation | None:
     """The explanation of samples without themselves, with their cells as the user has them.
 
@@ -158,7 +162,7 @@ def _without_themselves(
         why: Any = view.explain_samples(own)
     except ValueError:
         return None
-    return why if view.table is None else replace(why, X=view.table.read(some).frame[view.names])
+    return why if view.table is None else replace(why, X=view.table.read(X).frame[view.names])
 
 
 def _check_unchanged(view: ModelView, why: Explanation) -> None:
