@@ -30,3 +30,18 @@ DEFAULT: dict[str, list] = {
     "scaling": ["standard", "quantile"],
     "neighborhood": ["euclidean", "learned", "forest", "boosted", "piecewise"],
 }
+
+# For models that are read: few anchors, each fitted on many samples, in the units of the data. The
+# pull towards them is strong, so that a prediction is made by the equations that a reader sees, and
+# not by corrections to them. Where anchors are few their places matter: k-means is tried, too.
+SIMPLE: dict[str, list] = {
+    "n_anchors": [1, 2, 3, 4, 6, 8, 12],
+    "anchor_selection": ["random", "kmeans"],
+    "n_anchor_neighbors": [40, 100, 250, 1000],
+    "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0],
+    "alpha": [1e2, 1e4],
+    "n_neighbors": [5, 10, 20],
+    "assignment_neighbors": [15, 50],
+    "scaling": ["standard"],
+    "neighborhood": ["euclidean", "learned"],
+}

@@ -156,6 +156,17 @@ def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
     assert load(out).encoding.targets == ("price",)
 
 
+def test_regimes_are_as_many_as_asked_and_their_price_is_shown(folder, tmp_path):
+    output = call(
+        "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
+        "--quick", "--regimes", 5, "--jobs", 1, "--out", tmp_path / "one.model",
+    ).stdout  # fmt: skip
+    shown = re.findall(r"^  (\d+)( \*)? +[\d.,]+ +-?\d\.\d\d\d ± \d\.\d\d\d$", output, re.M)
+    assert [int(count) for count, _ in shown] == [1, 2, 3, 4, 5, 6, 8, 12]
+    assert [int(count) for count, mark in shown if mark] == [5]
+    assert re.search(r"A model of [1-5] regimes?.* It explains\s+\d+% of the variance", output)
+
+
 def test_more_folds_than_rows_allow_and_a_replaced_model_are_noted(tmp_path):
     data, out = written(tmp_path, houses(12)), tmp_path / "one.model"
     out.write_text("older")
@@ -393,9 +404,9 @@ def test_a_file_that_holds_no_table_model_is_refused(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ((b'"version": 2', b'"version": 99'), "a newer version of locallinear (file format 99"),
-        ((b'"version": 2', b'"version": 0'), "an older version of locallinear (file format 0"),
-        ((b'"version": 2', b'"other": 2'), "an older version of locallinear (file format None"),
+        ((b'"version": 3', b'"version": 99'), "a newer version of locallinear (file format 99"),
+        ((b'"version": 3', b'"version": 0'), "an older version of locallinear (file format 0"),
+        ((b'"version": 3', b'"other": 2'), "an older version of locallinear (file format None"),
         ((b'"class": "FALLRegressor"', b'"class": "Later"'), "another version of locallinear: it "
          "holds a 'Later', which this one does not know; update"),
         ((b'"n_anchors"', b'"n_later"'), "another version of locallinear: its FALLRegressor has "
@@ -441,7 +452,7 @@ def test_bad_input_gives_one_sentence_and_status_two(folder, tmp_path):
     houses().assign(price=1.0).to_csv(tmp_path / "flat.csv", index=False)
     houses().rename(columns={"rooms": "Room"}).to_csv(tmp_path / "other.csv", index=False)
     content = members(folder / "price.model")
-    content["model.json"] = content["model.json"].replace(b'"version": 2', b'"version": 99')
+    content["model.json"] = content["model.json"].replace(b'"version": 3', b'"version": 99')
     forge(tmp_path / "new.model", content)
     cases = [
         (("fit", folder / "houses.csv", "--target", "pirce"), "Did you mean 'price'?"),

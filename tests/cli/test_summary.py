@@ -4,56 +4,63 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
-from numpy.testing import assert_allclose
 
-from houses import fitted, houses
+from houses import fitted
 from locallinear import FALLRegressor, TableModel
-from locallinear.cli.summary import MEANING, parameter_lines, regime_lines
+from locallinear.cli.summary import MEANING, parameter_lines, regime_lines, simplicity_lines
+from locallinear.search.companion import companion_of
 from locallinear.tables.encoding import fit_encoding
 
 
-@pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
-def test_what_a_column_changes_is_its_coefficient_times_the_difference_of_ranks(neighborhood):
-    model = fitted(scaling="quantile", neighborhood=neighborhood, n_anchors=1)
-    text = " ".join(line.strip() for line in regime_lines(model))
-    pattern = r"([+−][\d.]+) as size \(m²\) goes from ([\d.]+) to ([\d.]+)"
-    change, *ends = (float(x.replace("−", "-")) for x in re.search(pattern, text).groups())
-    frame = houses().iloc[[0, 0]].assign(**{"size (m²)": ends})
-    ranks = model.explain(frame).ranks[:, 0]
-    slope = model.estimator.anchor_models_[0, 0, 0]
-    assert_allclose(change, slope * (ranks[1] - ranks[0]), rtol=0.02)
+def lines_of(model, n_regimes=None):
+    return regime_lines(model, companion_of(model.estimator, n_regimes))
 
 
-def test_constants_are_explained_where_terms_are_left_out():
-    rng = np.random.default_rng(0)
-    X = 1970 + rng.normal(size=(60, 7))
-    frame = pd.DataFrame(X, columns=list("abcdefg")).assign(y=X @ np.arange(7.0))
+def table_model(frame, **options):
     encoding, table, _ = fit_encoding(frame, ("y",))
-    fall = FALLRegressor(1, scaling="standard", random_state=0)
-    model = TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
-    text = " ".join(regime_lines(model))
-    assert "+ 3 smaller terms" in text
-    assert text.endswith("Constants hold what the smaller terms add in an average row.")
-    assert "smaller" not in " ".join(regime_lines(fitted(scaling="standard")))
+    fall = FALLRegressor(**options)
+    return TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
+
+
+def test_what_an_equation_leaves_out_is_bounded_in_the_same_line():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 7))
+    frame = pd.DataFrame(X, columns=list("abcdefg")).assign(y=X @ np.arange(7.0))
+    text = " ".join(" ".join(lines_of(table_model(frame, n_anchors=1, random_state=0))).split())
+    bound = float(re.search(r"± ([\d.]+) left out", text).group(1))
+    assert 0 < bound < 2 * 3 * 3  # of columns with coefficients up to 2
+    assert "left out" not in " ".join(lines_of(fitted(scaling="standard", n_anchors=1)))
 
 
 def test_one_regime_is_said_to_hold_all_rows():
-    lines = regime_lines(fitted(scaling="standard", n_anchors=1))
+    lines = lines_of(fitted(scaling="standard", n_anchors=1))
     assert lines[0] == "All rows form one regime, with one linear equation:"
 
 
-def test_a_regime_with_one_value_of_a_column_shows_that_value_once():
+def two_laws():
     rng = np.random.default_rng(0)
     group = np.repeat([1.0, 4.0], 40)
     frame = pd.DataFrame({"a": group, "b": rng.normal(size=80)})
-    frame["y"] = np.where(group == 4, 5, -5) * frame["b"]
-    encoding, table, _ = fit_encoding(frame, ("y",))
-    fall = FALLRegressor(2, anchor_selection=[[1.0, 0.0], [4.0, 0.0]], n_anchor_neighbors=30)
-    model = TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
-    text = " ".join(regime_lines(model))
-    assert "high a (mostly 4)" in text
-    assert "low a (mostly 1)" in text
+    return frame.assign(y=np.where(group == 4, 5, -5) * frame["b"])
+
+
+def test_regimes_are_named_by_what_sets_them_apart():
+    anchors = [[1.0, 0.0], [4.0, 0.0]]
+    model = table_model(two_laws(), n_anchors=2, anchor_selection=anchors, n_anchor_neighbors=30)
+    text = " ".join(lines_of(model))
+    assert re.search(r"\d\. high a.*: \d+ rows \(\d+%\); a mostly 4", text)
+    assert re.search(r"\d\. low a.*: \d+ rows \(\d+%\); a mostly 1", text)
+
+
+def test_a_model_of_many_regimes_is_summed_up_by_a_simple_one_in_units():
+    model = table_model(two_laws(), n_anchors=40, scaling="quantile", random_state=0)
+    companion = companion_of(model.estimator, 2)
+    text = " ".join(regime_lines(model, companion))
+    assert "A model of 2 regimes" in text
+    assert f"{companion.explained:.0%} of the variance" in text
+    curve = simplicity_lines(model, companion)
+    assert sum("*" in line for line in curve) == 2  # the row, and what the mark means
+    assert any(line.split()[:2] == ["2", "*"] for line in curve)
 
 
 def test_parameters_come_in_the_order_of_the_algorithm():

@@ -75,7 +75,7 @@ def test_certain_probabilities_are_in_the_last_bin_and_empty_bins_are_left_out()
     assert_array_equal(found.predicted, [1.0])
 
 
-def test_unseen_probabilities_of_a_single_model_are_those_of_models_without_the_rows():
+def test_unseen_probabilities_of_a_single_model_are_by_its_own_map_of_refitted_scores():
     X, y = make_classification(120, random_state=0)
     model = FALLClassifierCV({"n_neighbors": [5]}, random_state=0).fit(X, y).best_estimator_
     splits = list(KFold(3).split(X))
@@ -83,7 +83,7 @@ def test_unseen_probabilities_of_a_single_model_are_those_of_models_without_the_
     assert_array_equal(rows, np.arange(120))
     train, test = splits[1]
     refitted = FALLClassifier(**model.get_params()).fit(X[train], y[train])
-    assert_allclose(p[test], refitted.predict_proba(X[test]))
+    assert_allclose(p[test], model.probabilities_of(refitted.predict_scores(X[test])))
 
 
 def test_unseen_probabilities_of_an_ensemble_are_those_of_its_folds():

@@ -246,33 +246,3 @@ def test_distance_weights_are_inverse_distances_at_any_scale(scale):
     weights = combine.normalised(combine.distance_weights(distances, "distance"))
     assert_allclose(weights, [[4 / 7, 2 / 7, 1 / 7], [0.5, 0.5, 0.0]])
     assert_array_equal(combine.normalised(np.zeros((1, 4))), np.full((1, 4), 0.25))
-
-
-def nearest_of_many(scores, candidates):
-    return ((candidates - scores) ** 2).sum(axis=1).min()
-
-
-@given(st.integers(0, 2**31), st.integers(1, 6), st.sampled_from([1e-3, 1.0, 50.0]))
-def test_projection_is_nearer_than_any_other_point_of_the_simplex(seed, m, spread):
-    rng = np.random.default_rng(seed)
-    scores = spread * rng.normal(size=(1, m))
-    projected = combine.nearest_probabilities(scores)
-    assert_allclose(projected.sum(), 1)
-    assert (projected >= 0).all()
-    others = np.vstack([rng.dirichlet(np.full(m, 0.3), size=200), np.eye(m)])
-    others = np.vstack([others, 0.99 * projected + 0.01 * others])
-    distance = ((projected - scores) ** 2).sum()
-    assert nearest_of_many(scores[0], others) >= distance * (1 - 1e-9)
-
-
-def test_projection_keeps_probabilities_and_ignores_a_common_shift():
-    p = np.random.default_rng(0).dirichlet(np.ones(4), size=10)
-    assert_allclose(combine.nearest_probabilities(p), p, atol=1e-12)
-    assert_allclose(combine.nearest_probabilities(p + 5), p, atol=1e-12)
-
-
-@pytest.mark.parametrize("size", [1e15, 1e17, 1e300])
-def test_projection_of_huge_scores_is_the_vertex_or_the_tie(size):
-    scores = size * np.array([[1.0, 1.0, 1.0], [1.0, 0.9, 0.0], [-1.0, -1.0, -2.0]])
-    expected = [[1 / 3, 1 / 3, 1 / 3], [1, 0, 0], [0.5, 0.5, 0]]
-    assert_allclose(combine.nearest_probabilities(scores), expected)

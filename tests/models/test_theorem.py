@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
 
 from locallinear import FALLRegressor
-from locallinear.kernels.local.combine import nearest_probabilities
+from locallinear.kernels.local.probabilities import nearest_probabilities
 
 
 def objective(x, y, A, alpha, W, p):
@@ -106,3 +107,23 @@ def test_assignment_does_not_depend_on_the_pull_towards_the_anchors(
     assert len(np.unique(labels[0])) > 1
     np.testing.assert_array_equal(labels[0], labels[1])
     np.testing.assert_array_equal(labels[0], labels[2])
+
+
+def test_of_very_many_samples_some_decide_and_each_decides_for_itself(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] > 0, 2 * X[:, 1], -3 * X[:, 2]) + 0.1 * rng.normal(size=300)
+    options = {"n_anchors": 8, "n_anchor_neighbors": 40, "random_state": 0}
+    expected = FALLRegressor(**options, assignment_neighbors=5).fit(X, y)
+    monkeypatch.setattr("locallinear.models.assignment.MAX_DECIDING", 100)
+    model = FALLRegressor(**options, assignment_neighbors=5).fit(X, y)
+    deciding = np.arange(0, 300, 3)
+    residuals = y[:, None] - X @ model.anchor_models_[:, :-1, 0].T - model.anchor_models_[:, -1, 0]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for i in range(300):
+        order = np.argsort(((Z[deciding] - Z[i]) ** 2).sum(axis=1))
+        near = [j for j in deciding[order] if j != i][:4]
+        assert model.labels_[i] == np.argmin((residuals[[i, *near]] ** 2).sum(axis=0))
+    assert 0.5 < np.mean(model.labels_ == expected.labels_) < 1
+    alone = FALLRegressor(**options).fit(X, y)
+    assert_array_equal(alone.labels_, np.argmin(residuals**2, axis=1))

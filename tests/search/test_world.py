@@ -160,13 +160,13 @@ def test_a_grid_search_over_the_search(samples):
     assert outer.fit(*samples).best_params_["grid"] in (SMALL, {})
 
 
-def test_probabilities_of_the_best_are_those_of_the_search():
+def test_a_search_predicts_the_classes_of_its_best_configuration():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model = FALLClassifierCV(SMALL, random_state=0).fit(X, names)
     assert_array_equal(model.classes_, np.unique(names))
     best = FALLClassifier(**model.best_params_, random_state=0).fit(X, names)
-    assert_array_equal(model.predict_proba(X), best.predict_proba(X))
+    assert_array_equal(model.predict_proba(X), model.best_estimator_.predict_proba(X))
     assert_array_equal(model.predict(X), best.predict(X))
     assert model.explain(X[:2]).target_names == list(model.classes_)
     assert_allclose(

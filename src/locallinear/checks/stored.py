@@ -36,3 +36,15 @@ def check_stored_shapes(
     )
     if not fits:
         raise ValueError("its arrays do not fit each other")
+
+
+def check_stored_calibration(attributes: dict[str, Any]) -> None:
+    """Refuse numbers from a file that are no map from scores to probabilities."""
+    found = attributes.get("calibration_")
+    if found is None:
+        return
+    fits = set(found) == {"n", "slope", "power"} and all(
+        isinstance(value, float) and 0 <= value < np.inf for value in found.values()
+    )
+    if not (fits and found["n"] > 0):
+        raise ValueError("its calibration is no map to probabilities")

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from ..explain.judging import baselines, folds_of, judge
 from ..runtime.progress import watched, working
+from ..search.companion import companion_of
 from ..search.grids import GRIDS
 from ..tables.encoding import Encoding, fit_encoding
 from ..tables.model import TableModel
 from ..tables.table import Table, TableError
 from .comparison import compile_kernels, make_search, more_models
 from .files import read
-from .summary import data_lines, parameter_lines, regime_lines, score_lines
+from .summary import data_lines, parameter_lines, regime_lines, score_lines, simplicity_lines
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -143,12 +144,26 @@ def print_comparison(
     print_lines(notes)
 
 
-def print_summary(model: TableModel, params: dict[str, Any]) -> None:
-    """Print the chosen parameters and the largest regimes of a model."""
+def print_summary(
+    model: TableModel, params: dict[str, Any], options: Options, budget: float | None = None
+) -> None:
+    """Print the chosen parameters, and the regimes of the model or of its simple companion.
+
+    `budget` limits the seconds of the search for the companion.
+    """
     echo("\nChosen parameters:\n")
     print_lines(parameter_lines(params))
+    with working("Looking for few regimes"):
+        companion = companion_of(
+            model.estimator,
+            options.get("regimes"),
+            time_budget=budget,
+            n_jobs=options["jobs"],
+            random_state=options["seed"],
+        )
     echo("\nEquations:\n")
-    print_lines(regime_lines(model))
+    print_lines(simplicity_lines(model, companion))
+    print_lines(regime_lines(model, companion))
 
 
 def print_next_steps(out: Path, data: Path, replaced: bool) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..explain.equations import equation
+from ..explain.equations import short_equation
 from ..explain.judging import Judged, resampled_errors, row_errors, typical_error
-from ..explain.regimes import Regimes, distinguishing, regimes_of
-from ..explain.text import number, plural, shorten, signed
+from ..explain.regimes import Regimes, distinguishing, regime_name, regimes_of
+from ..explain.text import number, plural, shorten
 from ..explain.view import ModelView, view_of
+from ..search.companion import Companion
 from ..tables.encoding import Encoding
 from ..tables.model import TableModel
 from ..tables.table import shortened
@@ -142,35 +143,72 @@ def parameter_lines(params: dict[str, Any]) -> list[str]:
     return [f"  {n.ljust(wide[0])}  {v.ljust(wide[1])}  {text}" for n, v, text in rows]
 
 
-def regime_lines(model: TableModel, n_shown: int = 4) -> list[str]:
-    """The largest regimes: how many rows they have, what sets them apart, and their equation."""
-    view = view_of(model)
+def simplicity_lines(model: TableModel, companion: Companion) -> list[str]:
+    """The price of simplicity: the error in cross-validation for each number of regimes."""
+    if companion.simplicity is None:
+        return []
+    view = view_of(TableModel(model.encoding, companion.model))
+    curve, targets = companion.simplicity, view.samples[1]
+    heads, rows = ["regimes", "R²"], []
+    if view.is_classifier:
+        heads = ["regimes", "wrong"]
+    elif targets.shape[1] == 1:
+        heads.insert(1, "error")
+    for count, score, error in zip(
+        curve["n_anchors"], curve["score"], curve["standard_error"], strict=True
+    ):
+        mark = " *" if count == len(companion.model.anchor_models_) else ""
+        if view.is_classifier:
+            cells = [_with_spread(1 - score, error, True)]
+        else:
+            cells = [f"{score:.3f} ± {error:.3f}"]
+        if "error" in heads:
+            cells.insert(0, number(np.sqrt(max(0.0, 1 - score)) * targets.std()))
+        rows.append([f"{count}{mark}", *cells])
+    return [
+        "What few regimes cost, in cross-validation (± is the standard error of the folds):",
+        "",
+        *columns_of(heads, rows),
+        "",
+        "  * the equations below; fit --regimes N chooses another number.",
+        "",
+    ]
+
+
+def regime_lines(model: TableModel, companion: Companion, n_shown: int = 12) -> list[str]:
+    """The regimes, largest first: name, number of rows, and an equation of few terms."""
+    view = view_of(TableModel(model.encoding, companion.model))
     regimes = regimes_of(view)
-    total = int(regimes.sizes.sum())
-    shown = min(n_shown, len(regimes.sizes))
-    if len(regimes.sizes) == 1:
-        lines = ["All rows form one regime, with one linear equation:"]
+    total, count = int(regimes.sizes.sum()), len(regimes.sizes)
+    shown = min(n_shown, count)
+    if companion.simplicity is None:
+        lines = [f"The rows form {plural(count, 'regime')}, each with its own linear equation:"]
+        if count == 1:
+            lines = ["All rows form one regime, with one linear equation:"]
     else:
-        lines = [
-            f"The rows form {len(regimes.sizes):,} regimes, each with its own linear equation"
-            + (f"; the {shown} with most rows:" if shown < len(regimes.sizes) else ":")
-        ]
-    equations: list[str] = []
+        lines = wrap(
+            f"A model of {plural(count, 'regime')} that is simple enough to read. It explains "
+            f"{max(0.0, companion.explained):.0%} of the variance in what the model that predicts "
+            "says of rows that neither of them had seen:",
+            92,
+        )
     for r in range(shown):
         size = int(regimes.sizes[r])
-        head = f"{r + 1}. {plural(size, 'row')} ({size / total:.0%}){_set_apart(view, regimes, r)}"
+        head = (
+            f"{r + 1}. {regime_name(view, regimes, r)}: {plural(size, 'row')} ({size / total:.0%})"
+        )
+        head += _ranges(view, regimes, r)
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
         for text in _equations(view, regimes, r):
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
-            equations.append(text)
-    if not view.space.has_units:
+    if shown < count:
+        rest = int(regimes.sizes[shown:].sum())
         lines += [
             "",
-            "  Columns count by their rank here (scaling quantile): there is no equation in units;",
-            "  --scaling standard finds one, perhaps with a larger error.",
+            f"  and {plural(count - shown, 'smaller regime')} with {plural(rest, 'row')}.",
         ]
-    elif any("smaller term" in text for text in equations):
-        lines += ["", "  Constants hold what the smaller terms add in an average row."]
+    if any("left out" in line for line in lines):
+        lines += ["", "  What is left out is at most that in 19 of 20 rows of the regime."]
     return lines
 
 
@@ -179,55 +217,25 @@ def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
     targets = list(range(regimes.models.shape[2]))
     if view.is_classifier:
         targets = [int(regimes.target_means[r].argmax())]
-    texts = []
-    for t in targets:
-        name = ("score of " if view.is_classifier else "") + view.target_names[t]
-        model = regimes.models[r, :, t]
-        if view.space.has_units:
-            texts.append(equation(view, model, name))
-        else:
-            texts.append(_changes(view, regimes, r, model, name))
-    return texts
+    inputs = view.samples[0][view.estimator.labels_ == regimes.labels[r]]
+    prefix = "score of " if view.is_classifier else ""
+    return [
+        short_equation(view, regimes.models[r, :, t], inputs, prefix + view.target_names[t])
+        for t in targets
+    ]
 
 
-def _changes(view: ModelView, regimes: Regimes, r: int, model: Array, target: str) -> str:
-    """What the columns change in a regime: from the low to the high end of its rows.
-
-    For a column of text, from the value that adds least to the one that adds most.
-    """
-    low, high = regimes.low[r], regimes.high[r]
-    ends = view.space.regressors(np.array([low, high]))
-    changes: list[tuple[float, str]] = []
-    for j, name in enumerate(view.names):
-        feature, choices = view.features_of(j).start, view.choices(j)
-        if choices is None:
-            change = float(model[feature] * (ends[1, feature] - ends[0, feature]))
-            first, last = number(low[feature]), number(high[feature])
-        else:
-            effects = view.effects(model[:-1, None], j)[:-1, 0]
-            change = float(np.ptp(effects))
-            first, last = (shorten(choices[k], 20) for k in (effects.argmin(), effects.argmax()))
-        changes.append((change, f"as {shorten(name)} goes from {first} to {last}"))
-    changes.sort(key=lambda pair: -abs(pair[0]))
-    noise = max(1e-3 * abs(changes[0][0]), 1e-9 * abs(model[-1]))
-    texts = [f"{signed(change)} {text}" for change, text in changes if abs(change) > noise]
-    if not texts:
-        return f"{shorten(target)} = {number(model[-1])}"
-    rest = len(texts[4:])
-    more = f", and {plural(rest, 'smaller effect')}" if rest else ""
-    return f"{shorten(target)}: {', '.join(texts[:4])}{more}"
-
-
-def _set_apart(view: ModelView, regimes: Regimes, r: int) -> str:
-    """The two columns that tell a regime's rows most from the others."""
+def _ranges(view: ModelView, regimes: Regimes, r: int) -> str:
+    """Where most rows of a regime are, in the columns of its name."""
     texts = []
     for found in distinguishing(view, regimes, r, 2):
-        name, more = shorten(found["feature"]), found["offset"] > 0
+        name = shorten(found["feature"])
         if "category" in found:
-            often = "more" if more else "less"
-            texts.append(f"{name} {often} often {shorten(found['category'], 20)}")
+            category = shorten(found["category"], 20)
+            texts.append(
+                f"{category}: {found['share']:.0%} here, {found['overall']:.0%} of all rows"
+            )
         else:
             low, high = number(found["low"]), number(found["high"])
-            values = low if low == high else f"{low} to {high}"
-            texts.append(f"{'high' if more else 'low'} {name} (mostly {values})")
-    return ", with " + " and ".join(texts) if texts else ", spread over all of the data"
+            texts.append(f"{name} mostly {low if low == high else f'{low} to {high}'}")
+    return "".join(f"; {text}" for text in texts)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
 from ..checks.parameters import Floats, check_stored_parameters
+from ..checks.stored import check_stored_calibration
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -50,7 +51,7 @@ Array = NDArray[np.float64]
 
 # What a file holds of a fitted ensemble beside its members.
 FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
-FITTED += ["n_features_in_", "feature_names_in_", "classes_"]
+FITTED += ["n_features_in_", "feature_names_in_", "classes_", "calibration_"]
 
 
 # What of an explanation is the mean of the members'.
@@ -250,6 +251,10 @@ class Ensemble(WithoutItself, BaseEstimator):
             return np.ones(X.shape[1])
         return feature_chances(X, self._numeric(y), weights)
 
+    def _more_kinds(self, search: Any) -> list[Kind]:
+        """Kinds to try beside those of the search."""
+        return []
+
     def _choose_kinds(
         self,
         template: FALL,
@@ -262,7 +267,7 @@ class Ensemble(WithoutItself, BaseEstimator):
     ) -> tuple[list[Kind], Array]:
         """Kinds of members by a search, and their shares by cross-validation.
 
-        Sets `best_params_`, `cv_prediction_` and `cv_score_`.
+        Sets `best_params_`, `cv_prediction_` and `cv_score_`, and for classes `calibration_`.
         """
         assert self.search is not None
         grid = check_grid(self.search, template, "search")
@@ -277,8 +282,9 @@ class Ensemble(WithoutItself, BaseEstimator):
         scored = search.run_search(X, y, weights, splits, seed, clock.at(SEARCHED_BY))
         self.best_params_ = {name: search.best_params_[name] for name in grid}
         if clock.is_past(JUDGED_BY):  # no time to compare kinds
-            return [best_kind(search, list(grid))], np.ones(1)
-        kinds = kinds_of(search, list(grid), self.max_features)
+            kinds = [best_kind(search, list(grid))]
+        else:
+            kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
         numeric = self._numeric(y)
         found = OutOfFold(len(kinds), splits, *numeric.shape)
         for number, kind in enumerate(kinds):
@@ -507,6 +513,7 @@ class Ensemble(WithoutItself, BaseEstimator):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the fitted ensemble that `fitted_state` described."""
+        check_stored_calibration(state["attributes"])
         for name in FITTED:
             if name in state["attributes"]:
                 setattr(self, name, state["attributes"][name])

@@ -9,10 +9,11 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from ..checks.inputs import check_classes, check_queries, validated_classes, validated_targets
 from ..io import register
-from ..kernels.local.combine import nearest_probabilities
+from ..models.calibration import Calibrated, calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .ensemble import Ensemble
+from .members import Kind, plain_kinds
 
 Array = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
     n_neighborhoods : int, default=8
         About how many different neighbourhoods there are. Members that share one differ in their
         anchors alone, so that neighbours are searched once for all of them.
-    search : {"default", "paper"}, dict or None, default="default"
+    search : {"default", "paper", "simple"}, dict or None, default="default"
         The grid of `FALLRegressorCV` that is searched for the parameters of the members; the best
         configuration of each neighbourhood makes one kind of members. None: no search; members
         have the parameters of `estimator`.
@@ -160,13 +161,16 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
 
 
 @register
-class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
+class FALLEnsembleClassifier(ClassifierMixin, Calibrated, Ensemble):
     """The mean of FALL classifiers with different neighbourhoods.
 
     The neighbourhoods of each member use a random part of the features; its models use all
     features. Cross-validation on the samples chooses the kinds of members, and how many of each
-    kind there are. The mean of the members' linear scores is one linear model per class and
-    prediction, which `explain` returns exactly.
+    kind there are; with search "default", one linear model of all samples is tried as a kind, too.
+    The mean of the members' linear scores is one linear model per class and prediction, which
+    `explain` returns exactly. The probabilities follow from these scores by a map that fits the
+    out-of-fold scores best, as the Notes of `FALLClassifier` describe; without a search there are
+    no folds, and they are the smoothed ones of a single model.
 
     Parameters
     ----------
@@ -178,7 +182,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     n_neighborhoods : int, default=8
         About how many different neighbourhoods there are. Members that share one differ in their
         anchors alone, so that neighbours are searched once for all of them.
-    search : {"default", "paper"}, dict or None, default="default"
+    search : {"default", "paper", "simple"}, dict or None, default="default"
         The grid of `FALLClassifierCV` that is searched for the parameters of the members; the best
         configuration of each neighbourhood makes one kind of members. None: no search; members
         have the parameters of `estimator`.
@@ -214,6 +218,8 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         The best single configuration of the search; {} without a search.
     kinds_ : list of dict
         The kinds of members: ``params``, ``max_features`` and ``n_members``, which can be 0.
+    calibration_ : dict, with a search
+        ``n``, ``slope`` and ``power`` of the map from scores to probabilities.
     cv_prediction_ : array (n, m), with a search
         Probabilities of the samples of `fit` by members that were fitted without them; NaN for
         samples that no fold tests.
@@ -263,14 +269,17 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
             return self._append(X, y, sample_weight)
         return self._fit(X, y, sample_weight, classes=classes)
 
-    def predict(self, X: Any) -> NDArray:
-        """Predict the classes of X, (q,)."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+    def predict_scores(self, X: Any) -> Array:
+        """The members' mean scores of the classes, (q, m); `explain` has their models."""
+        return self.predict_checked(check_queries(self, X))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Predict the probabilities of the classes, (q, m): those nearest to the mean scores."""
-        return nearest_probabilities(self.predict_checked(check_queries(self, X)))
+    def _total_weight(self) -> float:
+        return self.regime_model.total_weight
+
+    def _more_kinds(self, search: Any) -> list[Kind]:
+        # Where classes are nearly separated by planes, local scores alone are too rough to be
+        # good probabilities. A grid of the user's own stays as it is.
+        return plain_kinds(search) if self.search == "default" else []
 
     def _check_samples(
         self, X: Any, y: Any, classes: ArrayLike | None = None
@@ -283,10 +292,7 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
         return (np.asarray(y)[:, None] == self.classes_).astype(np.float64)
 
     def _all_targets(self, predictions: Array, y: NDArray) -> Array:
-        """Scores (q, m) of all classes, from those of the classes that y has."""
-        out = np.zeros((len(predictions), len(self.classes_)))
-        out[:, np.isin(self.classes_, y)] = predictions
-        return out
+        return scores_of_all(predictions, y, self.classes_)
 
     def _fit_group(
         self, members: list[FALLClassifier], X: Any, y: Any, weights: Array | None
@@ -297,7 +303,9 @@ class FALLEnsembleClassifier(ClassifierMixin, Ensemble):
     def _judge(
         self, scores: Array, tested: NDArray[np.bool_], y: NDArray, weights: Array | None
     ) -> tuple[Array, float]:
+        """Calibrates on the scores, and judges the probabilities that follow from them."""
+        self.calibration_ = calibration_of(scores[tested], self._numeric(y[tested]), weights)
         prediction = scores.copy()
-        prediction[tested] = nearest_probabilities(scores[tested])
+        prediction[tested] = self.probabilities_of(scores[tested])
         chosen = self.classes_[prediction[tested].argmax(axis=1)]
         return prediction, float(accuracy_score(y[tested], chosen, sample_weight=weights))

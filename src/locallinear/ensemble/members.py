@@ -24,6 +24,10 @@ Rows = NDArray[np.intp]
 N_FOLDS = 3
 # A kind whose error in the search is this many times the best one's is not tried.
 WORST_KIND = 2.0
+# A linear model of all samples: its penalties, a number of samples that no table reaches, and a
+# pull towards the anchor that leaves nothing of the correction.
+PENALTIES = (0.01, 0.1, 1.0)
+ALL, STIFF = 2**31, 1e9
 # Rounds of learning behind the chances of the features.
 ROUNDS = 4
 
@@ -88,9 +92,26 @@ def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kin
     return kinds
 
 
+def plain_kinds(search: Any) -> list[Kind]:
+    """One linear model of all samples, with each of some penalties, as kinds.
+
+    It is FALL with one anchor, whose neighbourhood has all samples, and with a pull towards the
+    anchor that leaves no correction.
+    """
+    plain = {
+        "n_anchors": 1,
+        "n_anchor_neighbors": ALL,
+        "alpha": STIFF,
+        "scaling": search.best_params_["scaling"],
+        "neighborhood": "euclidean",  # it changes nothing, and other ones take longer
+    }
+    return [Kind(plain | {"anchor_alpha": penalty}, 1.0) for penalty in PENALTIES]
+
+
 def best_kind(search: Any, names: Iterable[str]) -> Kind:
     """The best configuration of a search, with all features."""
-    return Kind(_plain({name: search.best_params_[name] for name in names}), 1.0)
+    params = _plain({name: search.best_params_[name] for name in names})
+    return Kind(params, 1.0, int(search.best_index_))
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

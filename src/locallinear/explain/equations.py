@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 # Terms that are smaller than this part of the largest one are what rounding leaves of zeros.
 NOISE = 1e-9
 MOST_CATEGORIES = 3
+# A short equation takes no more terms when all rows are within this part of the equation's range.
+ENOUGH = 0.01
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,71 @@ def equation(view: ModelView, model: Array, target: str, limit: int = 4, length:
     text = f"{shorten(target, length)} = {number(constant)}"
     text += "".join(_term_text(term, length) for term in terms)
     return text + (f" + {plural(n_smaller, 'smaller term')}" if n_smaller else "")
+
+
+@dataclass(frozen=True, eq=False)
+class ShortModel:
+    """A linear model of a few columns in place of one of many, for some rows.
+
+    Attributes
+    ----------
+    model : array (d + 1,)
+        Its coefficients, 0 for columns that are left out; intercept last.
+    left_out : float
+        In 19 of 20 of the rows, the two models differ by at most this.
+    """
+
+    model: Array
+    left_out: float
+
+
+def short_model(view: ModelView, model: Array, inputs: Array, limit: int = 4) -> ShortModel:
+    """The linear model of at most `limit` columns that is nearest to a model (d + 1,) on rows.
+
+    Columns are taken one by one, each time the one that brings the two models nearest, and the
+    coefficients of all columns taken are fitted again. So what collinear columns add together, or
+    what is left of them where they cancel, goes into the one that is kept. `inputs` (n, d) are
+    the rows of a regime, in units.
+    """
+    regressors = view.space.regressors(inputs)
+    exact = regressors @ model[:-1]
+    center, middle = regressors.mean(axis=0), exact.mean()
+    Z, wanted = regressors - center, exact - middle
+    coef, rest = np.zeros(len(model) - 1), wanted
+    taken: list[int] = []
+    while len(taken) < limit and np.ptp(rest) > ENOUGH * np.ptp(wanted):
+        fits = {
+            j: _fit_columns(view, Z, wanted, [*taken, j])
+            for j in range(len(view.columns))
+            if j not in taken
+        }
+        if not fits:
+            break
+        best = min(fits, key=lambda j: float(((wanted - Z @ fits[j]) ** 2).sum()))
+        taken.append(best)
+        coef, rest = fits[best], wanted - Z @ fits[best]
+    constant = model[-1] + middle - center @ coef
+    return ShortModel(np.append(coef, constant), float(np.quantile(np.abs(rest), 0.95)))
+
+
+def _fit_columns(view: ModelView, Z: Array, wanted: Array, columns: list[int]) -> Array:
+    """Coefficients (d,) of these columns alone that make centred rows (n, d) nearest to wanted."""
+    features = np.flatnonzero(np.isin(view.column_numbers, columns))
+    coef = np.zeros(Z.shape[1])
+    coef[features] = np.linalg.lstsq(Z[:, features], wanted, rcond=1e-9)[0]
+    return coef
+
+
+def short_equation(
+    view: ModelView, model: Array, inputs: Array, target: str, limit: int = 4
+) -> str:
+    """A regime's equation of few terms, with a bound on what is left out, as a line of text."""
+    short = short_model(view, model, inputs, limit)
+    text = equation(view, short.model, target, limit)
+    scale = np.abs(view.space.regressors(inputs) @ model[:-1] + model[-1]).max()
+    return text + (
+        f" ± {number(short.left_out, 2)} left out" if short.left_out > NOISE * scale else ""
+    )
 
 
 def _term_text(term: Term, length: int) -> str:

@@ -4,7 +4,8 @@ Three kinds of objects come in. A fitted `Estimator` is a single model or an ens
 passes its `best_estimator_`. A `TableModelLike` is a model of raw tables: an estimator, and the
 columns that its features come from. An `Explanation` is what `explain` of either returns. Pictures
 and reports read the members below and scikit-learn's own (`get_params`, `predict`,
-`predict_proba`), and, where there are such, `classes_`, `feature_weights_`, `kinds_` and `alpha`.
+`predict_proba`), and, where there are such, `classes_`, `feature_weights_`, `kinds_` and `alpha`,
+and of classifiers `probability_map`, `probabilities_of` and `predict_scores`.
 
 Axis letters: n samples, q queries, d features, c columns, m targets (for classes, one per class),
 K neighbours.

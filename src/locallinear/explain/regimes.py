@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .text import shorten
 from .view import ModelView
 
 Array = NDArray[np.float64]
@@ -91,3 +92,16 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
             "overall": float(cells.mean()),
         }
     return list(found.values())
+
+
+def regime_name(view: ModelView, regimes: Regimes, r: int, limit: int = 2) -> str:
+    """A regime by what sets its samples apart, such as "low age, high cement"."""
+    words = []
+    for found in distinguishing(view, regimes, r, limit):
+        name, more = shorten(found["feature"]), found["offset"] > 0
+        if "category" in found:
+            text = shorten(found["category"], 20)
+            words.append(f"{name} {'more' if more else 'less'} often {text}")
+        else:
+            words.append(f"{'high' if more else 'low'} {name}")
+    return ", ".join(words) or "spread over all rows"

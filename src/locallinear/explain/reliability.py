@@ -118,17 +118,17 @@ def unseen_probabilities(
     """Probabilities (t, m) of the t rows that splits test, and the numbers of these rows.
 
     An ensemble has them already; `splits` then do not matter. A single model is fitted again on
-    each split.
+    each split, and the map from scores to probabilities stays the model's own.
     """
     known = estimator.out_of_fold()
     if known is not None:
         return known[0], np.arange(len(known[0]))
-    said, tested = [], []
+    scores, tested = [], []
     for train, test in splits:
         model = clone(estimator).partial_fit(X[train], y[train], classes=estimator.classes_)
-        said.append(model.predict_proba(X[test]))
+        scores.append(model.predict_scores(X[test]))
         tested.append(test)
-    return np.concatenate(said), np.concatenate(tested)
+    return estimator.probabilities_of(np.concatenate(scores)), np.concatenate(tested)
 
 
 def one_hot(y: NDArray, classes: NDArray) -> Array:

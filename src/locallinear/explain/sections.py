@@ -32,7 +32,8 @@ def model_section(view: ModelView, why: Explanation) -> dict[str, Any]:
     """What kind of model it is, and which features decide in it which samples are near.
 
     ``feature_weights`` lists them, the heaviest first, and is None where all count alike; an
-    ensemble has ``kinds`` of members.
+    ensemble has ``kinds`` of members, and a classifier a ``probability_map``: the ``n``, ``slope``
+    and ``power`` by which probabilities follow from scores.
     """
     weights = why.feature_weights
     kinds = [
@@ -54,6 +55,7 @@ def model_section(view: ModelView, why: Explanation) -> dict[str, Any]:
             if weights[j] > 0
         ],
         "kinds": kinds,
+        "probability_map": getattr(view.estimator, "probability_map", None),
         "parameters": parameter_values(view.estimator.get_params(deep=False)),
     }
 

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..kernels.local.combine import nearest_probabilities
 from ..runtime.extras import extra
 from .interface import Column, Estimator, Explanation, FeatureSpace, TableModelLike
 
@@ -155,7 +154,8 @@ class ModelView:
 
     def probabilities(self, scores: Array) -> Array:
         """The probabilities of the classes that belong to scores, both (q, m)."""
-        return nearest_probabilities(scores)
+        classifier: Any = self.estimator
+        return classifier.probabilities_of(scores)
 
     def explain_inputs(self, inputs: Array) -> Explanation:
         """The explanation of rows of the estimator's features (q, d), by feature."""

@@ -26,6 +26,8 @@ Rows = NDArray[np.intp]
 # Pairs of this many samples, the centres, with their nearest samples are enough for any data.
 MAX_CENTRES = 2000
 N_NEAR = 21
+# Of more samples, the pairs come from so many.
+MAX_SAMPLES = 50_000
 # Memory of the differences of a block of pairs.
 BLOCK_BYTES = 4 * 2**20
 # Every weight is at least this part of the largest, so that later rounds can raise it again.
@@ -49,6 +51,10 @@ def learn_metric(
     if weights is not None:
         counts = weights > 0
         Z, Y, weights = Z[counts], Y[counts], weights[counts]
+    if len(Z) > MAX_SAMPLES:
+        some = distinct_rows(Z, weights)[0]
+        some = some[:: -(-len(some) // MAX_SAMPLES)]
+        Z, Y, weights = Z[some], Y[some], None if weights is None else weights[some]
     rows, mass = distinct_rows(Z, weights)
     stride = -(-len(rows) // MAX_CENTRES)
     centres, mass = rows[::stride], mass[::stride]

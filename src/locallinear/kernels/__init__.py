@@ -33,8 +33,8 @@ W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local.models.sample_models
                                                 `normalised`
 y_pred = Σ_j α_{h_j} W_{h_j}ᵀ x̃ (Algorithm 2)   `local.combine.predict`
 W_pred = R_pred + C_pred                        `local.combine.averaged_models`
-probabilities from one-hot targets              `local.combine.nearest_probabilities`
 beyond the paper:
+probabilities from one-hot targets              `local.probabilities`
 Σ_j α_{h_j} W_{h_j}ᵀ x̃_{h_j}, and differences   `local.layers.layers`
 from the neighbours by feature
 choices of anchors as their number grows        `local.models.choose_again`

@@ -2,9 +2,11 @@
 
 A sample takes the anchor with the smallest squared error: its own, or summed over its nearest
 samples. Samples keep their residual in place of their target, which is residual plus model.
+Where there are very many samples, only some of them count as the nearest.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +14,124 @@ from numpy.typing import NDArray
 from ..geometry.nearness import Index
 from ..kernels.local import models as local_models
 from ..kernels.local.combine import cut_at
-from ..runtime.chunks import row_chunks
+from ..runtime.chunks import CACHE_BYTES, row_chunks
 from .samples import Samples
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-def assign_samples(
-    fitted: Sequence[tuple[Samples, Array]], neighbors: Index, first: int, Y: Array, total: int
+# Of more samples, so many decide the anchors of all, beside each sample itself.
+MAX_DECIDING = 100_000
+
+
+def assign_all(
+    fitted: Sequence[tuple[Samples, Array]],
+    neighbors: Index,
+    deciding: Rows | None,
+    Y: Array,
+    total: int,
 ) -> None:
-    """Write labels and residuals of the samples from row `first` on, whose targets are Y.
+    """Write labels and residuals of all samples, whose targets are Y (n, m).
 
     Parameters
     ----------
     fitted : samples, and models (k, d + 1, m) of the anchors, of models with the same inputs
         Neighbours are searched once for all of them.
+    neighbors, deciding : finds neighbours among the rows of `deciding`, None for all
     total : `assignment_neighbors`
+    """
+    samples = fitted[0][0]
+    votes = None
+    if min(total, samples.n_searchable) > 1:
+        votes = _find_votes(samples, neighbors, deciding, total)
+    for of_model, models in fitted:
+        labels, residuals = _choose(samples["Z"], Y, models, votes)
+        of_model["labels"][:] = labels
+        of_model["residuals"][:] = residuals
+
+
+def deciding_rows(samples: Samples) -> Rows | None:
+    """The rows whose errors decide the anchors of all samples; None for all of them."""
+    if samples.n_searchable <= MAX_DECIDING:
+        return None
+    mask = samples.searchable
+    rows = samples.rows() if mask is None else np.flatnonzero(mask)
+    return rows[:: -(-len(rows) // MAX_DECIDING)]
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """How much the errors of samples decide the anchor of each sample.
+
+    Parameters
+    ----------
+    rows : (u,) the samples that decide
+    near, shares : (n, A) positions in `rows` of those near each sample, and how much each counts
+    own : (n,) how much each sample itself counts, where it is not among them; or None
+    """
+
+    rows: Rows | slice
+    near: NDArray[np.int32]
+    shares: Array
+    own: Array | None
+
+
+def _find_votes(samples: Samples, neighbors: Index, deciding: Rows | None, total: int) -> Votes:
+    """The samples whose errors decide, found by their nearness."""
+    n, points, weights = len(samples["Z"]), samples.points, samples.get("weights")
+    A = min(total, samples.n_searchable)
+    near = np.empty((n, A), dtype=np.int32)
+    for block in row_chunks(n, A * 16):
+        near[block] = neighbors.query(points[block], A)[1]
+    if deciding is None:
+        return Votes(slice(None), near, assignment_shares(near, weights, total), None)
+    # The sample itself first, then the nearest others.
+    others = deciding[near] != np.arange(n)[:, None]
+    others[others.all(axis=1), -1] = False
+    near = near[others].reshape(n, A - 1)
+    shares = assignment_shares(np.column_stack([np.arange(n), deciding[near]]), weights, total)
+    return Votes(deciding, near, np.ascontiguousarray(shares[:, 1:]), shares[:, 0])
+
+
+def _choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows, Array]:
+    """Each sample's anchor (n,) and its residuals from it (n, m).
+
+    Without votes each sample decides for itself. Some anchors at a time are compared for some
+    samples at a time, so that all errors of these are in the processor's cache.
+    """
+    (n, m), k = Y.shape, len(models)
+    floor = local_models.tie_floor(Y)
+    best, labels, chosen = np.full(n, np.inf), np.zeros(n, dtype=np.intp), np.empty((n, m))
+    step, deciding = k, None
+    if votes is not None:
+        deciding = Z[votes.rows], Y[votes.rows]
+        step = max(1, CACHE_BYTES // (len(deciding[0]) * (m + 1) * 8))
+    for first in range(0, k, step):
+        block = models[first : first + step]
+        if deciding is not None:
+            table = local_models.squared_errors(local_models.anchor_residuals(*deciding, block))
+        for chunk in row_chunks(n, len(block) * (m + 3) * 8):
+            residuals = local_models.anchor_residuals(Z[chunk], Y[chunk], block)
+            if votes is None or votes.own is not None:
+                errors = local_models.squared_errors(residuals)
+            if votes is not None:
+                summed = local_models.summed_errors(table, votes.near[chunk], votes.shares[chunk])
+                own = votes.own
+                errors = summed if own is None else summed + own[chunk, None] * errors
+            now = labels[chunk]
+            local_models.choose_again(errors, floor[chunk], first, best[chunk], now)
+            new = np.flatnonzero(now >= first)
+            chosen[chunk.start + new] = residuals[:, new, now[new] - first].T
+    return labels, chosen
+
+
+def assign_new(
+    fitted: Sequence[tuple[Samples, Array]], neighbors: Index, first: int, Y: Array, total: int
+) -> None:
+    """Write labels and residuals of the samples from row `first` on, which were added to others.
+
+    Parameters as for `assign_all`; Y are the targets of the new samples.
     """
     samples, n_near = fitted[0][0], min(total, fitted[0][0].n_searchable)
     k, d, m = max(len(models) for _, models in fitted), samples["Z"].shape[1], Y.shape[1]
@@ -116,7 +219,7 @@ def near_errors(
     return local_models.summed_errors(errors, inverse.reshape(near.shape), shares)
 
 
-def assignment_shares(near: Rows, weights: Array | None, total: int) -> Array:
+def assignment_shares(near: NDArray[np.integer], weights: Array | None, total: int) -> Array:
     """How much each of the near samples (c, A) counts in the choice of an anchor, (c, A).
 
     The sum of their sample weights ends at `total`.

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.inputs import check_classes, validated_classes, validated_targets
 from ..io import register
-from ..kernels.local.combine import nearest_probabilities
+from .calibration import Calibrated
 from .fall import FALL
 
 Array = NDArray[np.float64]
@@ -67,8 +67,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
-        split where one linear model no longer holds ("piecewise"). Trees compare a query with all
-        samples, which is practical for up to a few hundred thousand samples.
+        split where one linear model no longer holds ("piecewise"). Where leaves are large, nearly
+        all of the nearest samples are found, in time that hardly grows with the samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
@@ -76,7 +76,8 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
         all.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
-        own error, as in the paper; more give smoother regimes.
+        own error, as in the paper; more give smoother regimes. Of more than 100,000 samples, so
+        many count as the nearest ones, beside the sample itself.
     n_jobs : int, default=None
         Threads of the neighbour search, as in KNeighborsRegressor: None is one thread where a
         tree is searched, and all processors where all samples are compared.
@@ -211,11 +212,12 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
 
 
 @register
-class FALLClassifier(ClassifierMixin, FALL):
+class FALLClassifier(ClassifierMixin, Calibrated, FALL):
     """Fast anchor-regularised local linear classification.
 
     FALL on one target per class, 1 for the samples of the class and 0 for the others. The
-    probabilities are those nearest to the linear scores.
+    probabilities follow from the linear scores. Those of a single model are rough, since it has no
+    samples to compare them with; `FALLClassifierCV` and `FALLEnsembleClassifier` calibrate theirs.
 
     Axis letters: n samples, d features, m classes, k anchors, q queries, K neighbours.
     Numbers of anchors, neighbours and rounds are at least 1.
@@ -259,8 +261,8 @@ class FALLClassifier(ClassifierMixin, FALL):
         each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
-        split where one linear model no longer holds ("piecewise"). Trees compare a query with all
-        samples, which is practical for up to a few hundred thousand samples.
+        split where one linear model no longer holds ("piecewise"). Where leaves are large, nearly
+        all of the nearest samples are found, in time that hardly grows with the samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
@@ -268,7 +270,8 @@ class FALLClassifier(ClassifierMixin, FALL):
         all.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
-        own error, as in the paper; more give smoother regimes.
+        own error, as in the paper; more give smoother regimes. Of more than 100,000 samples, so
+        many count as the nearest ones, beside the sample itself.
     n_jobs : int, default=None
         Threads of the neighbour search, as in KNeighborsClassifier: None is one thread where a
         tree is searched, and all processors where all samples are compared.
@@ -279,6 +282,8 @@ class FALLClassifier(ClassifierMixin, FALL):
     ----------
     classes_ : array (m,)
         The classes, in the order of the targets and of `predict_proba`.
+    calibration_ : dict, only of the best estimator of a search
+        The map from scores to probabilities; see Notes.
     anchor_points_ : array (k, d)
         The anchors, in the units of X; NaN where the models were given.
     anchor_models_ : array (k, d + 1, m)
@@ -299,13 +304,20 @@ class FALLClassifier(ClassifierMixin, FALL):
     See the Notes of `FALLRegressor`, on sample weights, on parameters that can be set on a fitted
     model, and on the order of the samples.
 
+    The probabilities are those nearest to the scores after one more sample of each class:
+    (n π + 1) / (n + m), with n samples and π the nearest point to the scores whose parts are at
+    least 0 and sum to one. None is exactly 0 or 1. The best estimator of a search has a
+    `calibration_` with ``n``, ``slope`` and ``power`` instead: the probability of a class is
+    proportional to exp(slope · score) · ((n π + 1) / (n + m)) ** power. Either way the order of the
+    classes is that of their scores. `partial_fit` and `forget` keep a calibration; `fit` drops it.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from locallinear import FALLClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> FALLClassifier(random_state=0).fit(X, y).predict_proba(X[:1]).round(1)
-    array([[1., 0., 0.]])
+    >>> FALLClassifier(random_state=0).fit(X, y).predict_proba(X[:1]).round(2)
+    array([[0.99, 0.01, 0.01]])
     """
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -372,14 +384,12 @@ class FALLClassifier(ClassifierMixin, FALL):
         X, y = validated_classes(self, X, y, reset=False)
         self._append(X, self._one_hot(y), sample_weight, siblings)
 
-    def predict(self, X: Any) -> NDArray:
-        """Predict the classes of X, (q,)."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+    def predict_scores(self, X: Any) -> Array:
+        """The linear scores of the classes, (q, m); `explain` has their models."""
+        return self.predict_numeric(X)
 
-    def predict_proba(self, X: Any) -> Array:
-        """Predict the probabilities of the classes, (q, m)."""
-        return nearest_probabilities(self.predict_numeric(X))
+    def _total_weight(self) -> float:
+        return self.total_weight
 
     def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
         """The anchor that predicts each sample best, (q,).
@@ -391,6 +401,7 @@ class FALLClassifier(ClassifierMixin, FALL):
         return self._assign_labelled(X, self._one_hot(y))
 
     def _set_classes(self, classes: NDArray) -> None:
+        self.__dict__.pop("calibration_", None)  # it was of another fit
         self.classes_ = classes
         self._target_names = [str(c) for c in classes]
 

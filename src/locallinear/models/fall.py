@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import arguments as checks
 from ..checks.inputs import check_queries
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
-from ..checks.stored import check_stored_shapes
+from ..checks.stored import check_stored_calibration, check_stored_shapes
 from ..geometry.nearness import Geometry, Index, Nearness, fit_geometry
 from ..geometry.neighbors import Neighbors, leave_out, neighbor_sets
 from ..geometry.spaces import ROUNDING, Space, same_space
@@ -29,7 +29,14 @@ from ..kernels.local.models import sample_models
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread, one_blas_thread_for
 from .anchors import neighborhoods, place_anchors, rows_of_points
-from .assignment import assign_labelled, assign_samples, mean_target, stored_targets
+from .assignment import (
+    assign_all,
+    assign_labelled,
+    assign_new,
+    deciding_rows,
+    mean_target,
+    stored_targets,
+)
 from .explaining import explained
 from .explanation import LocalExplanation
 from .neighbors import Rule, neighbor_weights
@@ -41,7 +48,7 @@ Rows = NDArray[np.intp]
 
 # What a file holds of a fitted model beside its samples and its feature space.
 FITTED = ["anchor_points_", "anchor_models_", "n_features_in_", "feature_names_in_"]
-FITTED += ["classes_", "feature_weights_"]
+FITTED += ["classes_", "calibration_", "feature_weights_"]
 FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 
 # What siblings have of their inputs and geometry, as the model has it that they are fitted with.
@@ -64,6 +71,7 @@ class FALL(WithoutItself, BaseEstimator):
     _parameter_constraints: dict = FALL_PARAMETERS
 
     n_features_in_: int
+    feature_names_in_: NDArray
     _geometry: Geometry
     _samples: Samples
     _neighbors: Index  # of the samples, in the geometry
@@ -241,6 +249,18 @@ class FALL(WithoutItself, BaseEstimator):
         """The number of rows that the samples take, removed ones included; for `take_back`."""
         return self._samples.n_stored
 
+    def training_weights(self) -> Array | None:
+        """The weights of the samples that the model keeps, (n,); None where all are 1."""
+        check_is_fitted(self)
+        weights = self._samples.get("weights")
+        return None if weights is None else weights[self._samples.rows()]
+
+    def take_names(self, other: "FALL") -> None:
+        """Call features and targets as another model of the same samples does."""
+        self._target_names = other.target_names
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
     def share_memory(self, others: "list[FALL]") -> None:
         """Hold what is equal in the memory of the first of the others that has it.
 
@@ -265,6 +285,13 @@ class FALL(WithoutItself, BaseEstimator):
     def signature(self) -> tuple[Any, ...]:
         """What members of one ensemble must have alike: scaling, samples' shape, and weights."""
         return self.scaling, self._samples["Z"].shape, "weights" in self._samples
+
+    @property
+    def total_weight(self) -> float:
+        """How many samples the model keeps, each as often as its weight says."""
+        check_is_fitted(self)
+        weights = self.training_weights()
+        return float(len(self._samples) if weights is None else weights.sum())
 
     def out_of_fold(self) -> None:
         """Predictions by models that had not seen the sample: a single model has none."""
@@ -350,6 +377,7 @@ class FALL(WithoutItself, BaseEstimator):
             shared = [name for name in SHARED if name in like._samples]
             columns |= {name: like._samples[name] for name in shared}
         check_stored_shapes(columns, attributes, state["space"])
+        check_stored_calibration(attributes)
         for name in FITTED:
             if name in attributes:
                 setattr(self, name, attributes[name])
@@ -404,7 +432,7 @@ class FALL(WithoutItself, BaseEstimator):
                     model._begin(self, geometry, samples, Y)
                     model._fit_anchors(X, Y, graph)
                 self._neighbors.build()
-                self._assign(0, Y, siblings)
+                self._assign_all(Y, siblings)
         except BaseException:
             for model in models:
                 model.__dict__.pop("_samples", None)  # half a model is none
@@ -482,10 +510,14 @@ class FALL(WithoutItself, BaseEstimator):
         near, padding = neighbor_sets(graph, rows, samples.searchable)
         return near, np.inf, padding
 
-    def _assign(self, first: int, Y: Array, siblings: "Sequence[FALL]" = ()) -> None:
-        """Theorem 3: the anchors of the samples from row `first` on, whose targets are Y."""
+    def _assign_all(self, Y: Array, siblings: "Sequence[FALL]") -> None:
+        """Theorem 3: the anchors of the samples, whose targets are Y, in all these models."""
+        samples = self._samples
+        neighbors, deciding = self._neighbors, deciding_rows(samples)
+        if deciding is not None and self.assignment_neighbors > 1:
+            neighbors = self._geometry.index(samples.points[deciding], None, self.n_jobs)
         fitted = [(model._samples, model._models) for model in [self, *siblings]]
-        assign_samples(fitted, self._neighbors, first, Y, self.assignment_neighbors)
+        assign_all(fitted, neighbors, deciding, Y, self.assignment_neighbors)
 
     def _append(
         self, X: Array, Y: Array, sample_weight: Any, siblings: "Sequence[FALL]" = ()
@@ -504,7 +536,8 @@ class FALL(WithoutItself, BaseEstimator):
             self._neighbors.update(self._samples.points, self._samples.searchable)
             for model in siblings:
                 model._share_geometry(self)
-            self._assign(first, Y, siblings)
+            fitted = [(model._samples, model._models) for model in models]
+            assign_new(fitted, self._neighbors, first, Y, self.assignment_neighbors)
         except BaseException:
             self.take_back(first, siblings)  # samples without an anchor must not stay
             raise

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
 from ..checks.parameters import Floats
+from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
@@ -36,6 +37,7 @@ from ..runtime.progress import Progress
 from . import scores as _scores
 from .folds import Split
 from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges
+from .preference import preferred, price_of_simplicity
 from .results import results_of
 from .search import Search
 from .splits import make_splits
@@ -53,6 +55,7 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
+        "prefer": [StrOptions({"accurate", "simple"})],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -63,9 +66,10 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         grid: str | dict[str, Any] = "default",
         *,
         cv: Any = 3,
-        max_samples: int | None = 10_000,
+        max_samples: int | None = 5000,
         time_budget: float | None = None,
         scoring: str | Callable[..., float] | None = None,
+        prefer: str = "accurate",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -75,6 +79,7 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         self.max_samples = max_samples
         self.time_budget = time_budget
         self.scoring = scoring
+        self.prefer = prefer
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -116,10 +121,14 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
             seed=seed,
             classifier=isinstance(self, ClassifierMixin),
         )
-        self.run_search(inputs, targets, weights, splits, seed, deadline)
+        search = self.run_search(inputs, targets, weights, splits, seed, deadline)
+        learned = self._learn_from(search, targets, weights, splits)
+        del search  # the fit needs the memory
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
         self.best_estimator_ = estimator.set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, sample_weight)
+        for name, value in learned.items():
+            setattr(self.best_estimator_, name, value)
         return self
 
     def run_search(
@@ -133,7 +142,8 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
     ) -> Search:
         """Score the grid on splits of checked samples; sets the results, and fits nothing."""
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
-        grid = check_grid(self.grid, estimator)
+        simple = self.grid == "default" and self.prefer == "simple"
+        grid = check_grid("simple" if simple else self.grid, estimator)
         fixed = {name: [value] for name, value in estimator.get_params().items()}
         all_values = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
         score_weights = _scores.score_weights(self.scoring, weights)
@@ -159,12 +169,22 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
             print(f"Best at the edge of the grid: {at_edges} that was tried.", file=sys.stderr)
         return search
 
+    def _learn_from(
+        self,
+        search: Search,
+        y: NDArray[Any],
+        weights: Array | None,
+        splits: list[tuple[Rows, Rows]],
+    ) -> dict[str, Any]:
+        """Attributes of the best estimator beside its fit; none, unless targets are classes."""
+        return {}
+
     def _set_results(self, search: Search, grid: Grid) -> None:
         """Set `cv_results_` and the best configuration from the scores."""
         self.cv_results_ = results_of(search, grid, effective_n_jobs(self.n_jobs))
-        mean, rank = (self.cv_results_[f"{name}_test_score"] for name in ("mean", "rank"))
+        mean = self.cv_results_["mean_test_score"]
         self.n_configurations_ = int(np.count_nonzero(np.isfinite(mean)))
-        self.best_index_ = int(np.argmin(rank))
+        self.best_index_ = preferred(self.cv_results_, self.n_splits_, self.prefer)
         self.best_score_ = float(mean[self.best_index_])
         position = np.unravel_index(self.best_index_, search.scores.shape[1:])
         self.best_params_ = {
@@ -178,11 +198,12 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _targets_and_metric(
-        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None
     ) -> tuple[Array, Callable[[], _scores.Metric]]:
         """Numeric targets of the training samples, and a function that makes the metric.
 
-        `weights` are those of the test samples in the score.
+        `n` is the total weight of the training samples; `weights` are those of the test samples in
+        the score.
         """
         raise NotImplementedError
 
@@ -206,7 +227,8 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
             )
         fitted = None if weights is None else weights[train]
         scored = None if score_weights is None else score_weights[test]
-        Y, metric = self._targets_and_metric(X, y, train, test, scored)
+        n = float(len(train) if fitted is None else fitted.sum())
+        Y, metric = self._targets_and_metric(X, y, train, test, n, scored)
         return Split(X, train, test, Y, fitted, grid, seed, self.n_jobs), metric
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -229,6 +251,19 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         """The models of training samples in the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_.local_models(indices)
+
+    @property
+    def simplicity_(self) -> dict[str, NDArray[Any]]:
+        """The price of simplicity: the best score for each number of anchors in the grid.
+
+        A dict of arrays: ``n_anchors`` in increasing order, ``score``, its ``standard_error`` over
+        the splits, and the ``index`` of the configuration in `cv_results_`. `SearchDisplay` draws
+        it: ``SearchDisplay.from_estimator(search, "n_anchors").plot()``.
+        """
+        check_is_fitted(self)
+        if "param_n_anchors" not in self.cv_results_:
+            raise AttributeError("the grid has one number of anchors; give several as n_anchors")
+        return price_of_simplicity(self.cv_results_, self.n_splits_)
 
     @property
     def labels_(self) -> NDArray[np.intp]:
@@ -256,14 +291,15 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
 
     Parameters
     ----------
-    grid : {"default", "paper"} or dict, default="default"
+    grid : {"default", "paper", "simple"} or dict, default="default"
         The configurations to try: the library's choice, the paper's space of 1,078,000
-        configurations, or lists of values for parameters of `FALLRegressor`.
+        configurations, those with few anchors in the units of the data, or lists of values for
+        parameters of `FALLRegressor`.
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits of consecutive samples. If the samples are
         sorted by target or time, give a splitter: KFold(3, shuffle=True, random_state=0) or
         TimeSeriesSplit().
-    max_samples : int or None, default=10_000
+    max_samples : int or None, default=5000
         Samples that choose the parameters, at most: of more samples so many are drawn at random.
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
@@ -275,6 +311,11 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
         neg_root_mean_squared_error and neg_mean_absolute_error are fast; any other is called once
         per configuration and split.
+    prefer : {"accurate", "simple"}, default="accurate"
+        "simple" takes the simplest configuration whose mean score is within one standard error
+        (over the splits) of the best: with the fewest anchors, then the largest `anchor_alpha` and
+        `alpha`. With grid "default" it searches the grid "simple". `best_index_`, `best_params_`
+        and `best_score_` are those of the configuration taken.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -301,6 +342,8 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         The number of configurations that have a score.
     n_splits_ : int
         The number of splits.
+    simplicity_ : dict of arrays
+        The price of simplicity: the best score for each number of anchors, with its standard error.
 
     Examples
     --------
@@ -321,7 +364,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         return validated_targets(self, X, y)
 
     def _targets_and_metric(
-        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None
     ) -> tuple[Array, Callable[[], _scores.Metric]]:
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         scoring = "r2" if self.scoring is None else self.scoring
@@ -335,17 +378,20 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored exactly as fitting and predicting in a loop would
-    score it, but the work that configurations share is done once.
+    score it, but the work that configurations share is done once. The probabilities of the best
+    one are calibrated: the map from scores to probabilities is the one that fits the samples best
+    that a split had left out.
 
     Parameters
     ----------
-    grid : {"default", "paper"} or dict, default="default"
+    grid : {"default", "paper", "simple"} or dict, default="default"
         The configurations to try: the library's choice, the paper's space of 1,078,000
-        configurations, or lists of values for parameters of `FALLClassifier`.
+        configurations, those with few anchors in the units of the data, or lists of values for
+        parameters of `FALLClassifier`.
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits that keep the shares of the classes. If the
         samples are sorted by time, give a splitter: TimeSeriesSplit().
-    max_samples : int or None, default=10_000
+    max_samples : int or None, default=5000
         Samples that choose the parameters, at most: of more samples so many are drawn at random.
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
@@ -356,6 +402,11 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     scoring : str or callable, default=None
         As in scikit-learn; None is the accuracy, which is fast. Any other scorer is called once
         per configuration and split.
+    prefer : {"accurate", "simple"}, default="accurate"
+        "simple" takes the simplest configuration whose mean score is within one standard error
+        (over the splits) of the best: with the fewest anchors, then the largest `anchor_alpha` and
+        `alpha`. With grid "default" it searches the grid "simple". `best_index_`, `best_params_`
+        and `best_score_` are those of the configuration taken.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -367,7 +418,8 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     Attributes
     ----------
     best_estimator_ : FALLClassifier
-        The best configuration, fitted on all samples.
+        The best configuration, fitted on all samples; its `calibration_` is the map from scores to
+        probabilities, which the Notes of `FALLClassifier` describe.
     best_params_ : dict
         The parameters of the best configuration.
     best_score_ : float
@@ -382,6 +434,8 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
         The number of configurations that have a score.
     n_splits_ : int
         The number of splits.
+    simplicity_ : dict of arrays
+        The price of simplicity: the best score for each number of anchors, with its standard error.
     classes_ : array (m,)
         The classes, in the order of `predict_proba`.
 
@@ -410,15 +464,35 @@ class FALLClassifierCV(ClassifierMixin, _SearchCV):
     def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, NDArray[Any]]:
         return validated_classes(self, X, y)
 
+    def _learn_from(
+        self,
+        search: Search,
+        y: NDArray[Any],
+        weights: Array | None,
+        splits: list[tuple[Rows, Rows]],
+    ) -> dict[str, Any]:
+        """The map to probabilities that fits the samples best that the splits had left out."""
+        classes = np.unique(y)
+        scores = [
+            scores_of_all(of_split, y[train], classes)
+            for of_split, (train, _) in zip(
+                search.predictions_of(self.best_index_), splits, strict=True
+            )
+        ]
+        tested = np.concatenate([test for _, test in splits])
+        Y = (y[tested, None] == classes).astype(np.float64)
+        v = None if weights is None else weights[tested]
+        return {"calibration_": calibration_of(np.concatenate(scores), Y, v)}
+
     def _targets_and_metric(
-        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, weights: Array | None
+        self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None
     ) -> tuple[Array, Callable[[], _scores.Metric]]:
         classes = np.unique(y[train])
         Y = (y[train][:, None] == classes).astype(np.float64)
         if self.scoring in (None, "accuracy"):
             codes = np.where(np.isin(y[test], classes), np.searchsorted(classes, y[test]), -1)
             return Y, partial(_scores.Accuracy, codes, weights)
-        replay = partial(_scores.ReplayClassifier, classes)
+        replay = partial(_scores.ReplayClassifier, classes, n)
         return Y, partial(_scores.AnyScorer, self.scoring, X[test], y[test], weights, replay)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer
 
-from ..kernels.local.combine import TIE_DECIMALS, nearest_probabilities
+from ..kernels.local.probabilities import TIE_DECIMALS, class_probabilities
 from .failures import Failure
 from .predictor import Predictor
 
@@ -212,10 +212,14 @@ class ReplayRegressor(RegressorMixin, BaseEstimator):
 
 
 class ReplayClassifier(ClassifierMixin, BaseEstimator):
-    """A fitted classifier whose class scores are `values` (q, m), whatever the inputs are."""
+    """A fitted classifier whose class scores are `values` (q, m), whatever the inputs are.
 
-    def __init__(self, classes: NDArray[Any] | None = None):
+    `n` is the number of training samples.
+    """
+
+    def __init__(self, classes: NDArray[Any] | None = None, n: float = 1.0):
         self.classes = classes
+        self.n = n
         self.classes_ = classes
         self.values = np.empty((0, 1))
 
@@ -227,8 +231,8 @@ class ReplayClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> Array:
-        """The probabilities nearest to the values."""
-        return nearest_probabilities(self.values)
+        """The probabilities that a single model makes of the values."""
+        return class_probabilities(self.values, self.n)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes with the highest probability."""

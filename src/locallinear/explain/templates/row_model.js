@@ -20,12 +20,17 @@ const fromReference = () => (layered()
   ? { start: rows.baseline[state.target], level: rows.level[state.row][state.target], parts: rows.differences[state.row][state.target] }
   : { start: rows.intercept[state.row][state.target], level: null, parts: contributions() });
 const scoreAt = (position, target) => rows.intercept[state.row][target] + sum(position.map((x, j) => added(rows.coef[state.row][target], j, x)));
-// The nearest point of the probability simplex, as predict_proba does it.
+// As predict_proba does it: the nearest point of the probability simplex after one more sample of
+// each class, to a power, times the exponential of the score.
 const probabilities = (scores) => {
-  const ordered = [...scores].sort((a, b) => b - a);
+  const { n, slope, power } = data.model.probability_map;
+  const top = Math.max(...scores);
+  const centered = scores.map((score) => Math.max(score - top, -1));
+  const ordered = [...centered].sort((a, b) => b - a);
   let total = 0, threshold = 0;
   ordered.forEach((score, i) => { total += score; const t = (total - 1) / (i + 1); if (score > t) threshold = t; });
-  return scores.map((score) => Math.max(score - threshold, 0));
+  const parts = centered.map((score) => Math.exp(slope * score) * (Math.min(n, 1e6) * Math.max(score - threshold, 0) + 1) ** power);
+  return parts.map((part) => part / sum(parts));
 };
 const interpolated = (x, from, to) => {
   let i = from.findIndex((knot) => knot >= x);

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-TIE_DECIMALS = 11
-
 
 def cut_at(weights: Array, total: float) -> Array:
     """Weights of neighbours, nearest first, cut where their sum reaches the total.
@@ -98,20 +96,3 @@ def averaged_models(
     correction[:, :-1] = (x * scale).swapaxes(1, 2) @ residuals
     correction[:, -1] = ((constant * scale) * residuals).sum(axis=1)
     return anchor_part, correction
-
-
-def nearest_probabilities(scores: Array) -> Array:
-    """Each row's nearest point of the probability simplex, which keeps the order of classes.
-
-    The projection is max(score − t, 0) with the t that makes the row sum to one. A shift of all
-    scores does not change it, and relative to the largest one they keep their precision; one that
-    is smaller by 1 or more gets nothing. Scores that differ by rounding alone are made equal:
-    which class wins a tie must not depend on the order in which sums were formed.
-    """
-    scores = np.maximum(scores - scores.max(axis=1, keepdims=True), -1.0).round(TIE_DECIMALS)
-    ordered = -np.sort(-scores, axis=1)
-    excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
-    n_positive = np.count_nonzero(ordered > excess, axis=1)
-    threshold = np.take_along_axis(excess, n_positive[:, None] - 1, axis=1)
-    positive = np.maximum(scores - threshold, 0.0)
-    return positive / positive.sum(axis=1, keepdims=True)

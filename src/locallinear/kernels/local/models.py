@@ -37,7 +37,7 @@ def squared_errors(residuals: Array) -> Array:
     return errors
 
 
-def summed_errors(errors: Array, near: Labels, shares: Array) -> Array:
+def summed_errors(errors: Array, near: NDArray[np.integer], shares: Array) -> Array:
     """Errors (u, k) of all anchors summed over the A samples near each of n, (n, k).
 
     `near` (n, A) are rows of the errors, and `shares` (n, A) how much each counts.

@@ -1,0 +1,169 @@
+"""The simple companion of a fitted model: few regimes with equations, for people to read.
+
+An accurate model has a hundred anchors, or is an ensemble: its regimes are no finding. The
+companion is a search with `prefer="simple"` on the same samples. It is fitted to the targets and
+not to the accurate model's predictions: for its own samples an accurate model repeats the targets
+nearly as they are, so that nothing would be gained, and equations fitted to the targets speak of
+the data. How much of the accurate model the companion says is measured on rows that neither of
+them had seen.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
+
+from ..grids import SIMPLE
+from ..models.fall import FALL
+from .estimators import FALLClassifierCV, FALLRegressorCV
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+N_FOLDS = 3
+MOST_SAMPLES = 4000
+# A model with at most so many regimes is its own companion, if it is one model in units.
+FEW = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Companion:
+    """A model of few regimes, and how it compares with the model that predicts.
+
+    Attributes
+    ----------
+    model : FALLRegressor or FALLClassifier
+        The fitted model of few regimes; `RegimeDisplay` and reports take it.
+    explained : float
+        The share of the variance of the accurate model's predictions (for classes, scores) that
+        the companion's have, on rows that neither had seen; 1 where they are one model.
+    simplicity : dict of arrays or None
+        `n_anchors`, `score`, `standard_error` and `index`, as `simplicity_` of a search has them;
+        None where the model is its own companion.
+    """
+
+    model: FALL
+    explained: float
+    simplicity: dict[str, NDArray] | None
+
+
+def companion_of(
+    estimator: Any,
+    n_regimes: int | None = None,
+    *,
+    time_budget: float | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> Companion:
+    """The simple companion of a fitted model or ensemble.
+
+    Parameters
+    ----------
+    estimator : fitted FALLRegressor, FALLClassifier or ensemble of them; of a search, its
+        `best_estimator_`
+    n_regimes : int, optional
+        The number of anchors of the companion; by default the simplest number within one standard
+        error of the best. A model that has few regimes in units is then its own companion.
+    time_budget, n_jobs, random_state : as for `FALLRegressorCV`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from locallinear import FALLRegressor
+    >>> from locallinear.search.companion import companion_of
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> accurate = FALLRegressor(n_neighbors=20, random_state=0).fit(X, y)
+    >>> len(companion_of(accurate, 2).model.anchor_models_)
+    2
+    """
+    accurate = estimator.regime_model
+    if n_regimes is None and estimator is accurate and _is_readable(accurate):
+        return Companion(accurate, 1.0, None)
+    X, Y = accurate.training_samples()
+    if is_classifier(estimator):
+        y = estimator.classes_[Y.argmax(axis=1)]
+    else:
+        y = Y[:, 0] if accurate.one_target else Y
+    weights = accurate.training_weights()
+    wanted = [] if n_regimes is None else [n_regimes]
+    grid = SIMPLE | {"n_anchors": sorted({*SIMPLE["n_anchors"], *wanted})}
+    kind = FALLClassifierCV if is_classifier(estimator) else FALLRegressorCV
+    search = kind(
+        grid,
+        prefer="simple",
+        cv=_folds(y, is_classifier(estimator), random_state),
+        max_samples=MOST_SAMPLES,
+        time_budget=time_budget,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    ).fit(X, y, weights)
+    curve, best = search.simplicity_, search.best_estimator_
+    if n_regimes is not None:
+        best = _with_anchors(search, n_regimes, X, y, weights)
+    best.take_names(accurate)
+    return Companion(best, _explained(estimator, best, X, y, weights), curve)
+
+
+def _is_readable(model: FALL) -> bool:
+    few = len(np.unique(model.labels_)) <= FEW
+    return few and model.feature_space.has_units
+
+
+def _folds(y: NDArray, classify: bool, seed: int) -> KFold | StratifiedKFold:
+    """Shuffled folds, since files are often in some order."""
+    enough = classify and np.unique(y, return_counts=True)[1].min() >= N_FOLDS
+    kind = StratifiedKFold if enough else KFold
+    return kind(N_FOLDS, shuffle=True, random_state=seed)
+
+
+def _with_anchors(search: Any, n_anchors: int, X: Array, y: NDArray, weights: Array | None) -> FALL:
+    """The best configuration with this number of anchors, fitted on all samples."""
+    curve, results = search.simplicity_, search.cv_results_
+    at = np.flatnonzero(curve["n_anchors"] == n_anchors)
+    if not len(at):
+        raise ValueError(
+            f"n_regimes={n_anchors} could not be scored: {results['reason'][0]}; give fewer "
+            "regimes or more samples"
+        )
+    row = curve["index"][at[0]]
+    columns = {name: column[row] for name, column in results.items() if name.startswith("param_")}
+    params = {
+        name.removeprefix("param_"): value.item() if isinstance(value, np.generic) else value
+        for name, value in columns.items()
+    }
+    return clone(search.best_estimator_).set_params(**params).fit(X, y, weights)
+
+
+def _explained(accurate: Any, simple: FALL, X: Array, y: NDArray, weights: Array | None) -> float:
+    """The share of the accurate model's variance that the simple one has, on unseen rows."""
+    known = accurate.out_of_fold()
+    rows = np.arange(len(X))
+    if known is None and len(X) > MOST_SAMPLES:
+        rows = np.sort(np.random.default_rng(0).choice(len(X), MOST_SAMPLES, replace=False))
+    splitter = _folds(y[rows], is_classifier(accurate), 0)
+    splits = splitter.split(rows, y[rows]) if known is None else PredefinedSplit(known[1]).split()
+    parts: list[tuple[Array, Array]] = []
+    for train, test in splits:
+        fitted_on = rows[train]
+        v = None if weights is None else weights[fitted_on]
+        data = X[fitted_on], y[fitted_on], v, X[rows[test]]
+        said = _refitted(accurate, *data) if known is None else known[0][test]
+        parts.append((said.reshape(len(test), -1), _refitted(simple, *data)))
+    said, repeated = (np.concatenate(part) for part in zip(*parts, strict=True))
+    left = ((said - repeated) ** 2).sum(axis=0)
+    total = ((said - said.mean(axis=0)) ** 2).sum(axis=0)
+    if is_classifier(accurate):  # classes that hardly occur count little
+        left, total = left.sum(keepdims=True), total.sum(keepdims=True)
+    return float(np.mean(1 - left / np.where(total > 0, total, 1.0)))
+
+
+def _refitted(model: Any, X: Array, y: NDArray, weights: Array | None, Q: Array) -> Array:
+    """Predictions (q, m) by the model fitted on other samples; for classes, probabilities."""
+    again = clone(model)
+    if not is_classifier(model):
+        return again.fit(X, y, weights).predict(Q).reshape(len(Q), -1)
+    again.partial_fit(X, y, weights, classes=model.classes_)
+    return model.probabilities_of(again.predict_scores(Q))
