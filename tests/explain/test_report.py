@@ -12,6 +12,7 @@ from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import data_of_explanation, report_data, write_report
 from locallinear.runtime import files as _files
+from locallinear.search.companion import companion_of
 
 HOSTILE = ["<script>alert(1)</script>", '"quo\'ted" & more', "שלום עולם", "long name " * 30]
 
@@ -377,3 +378,23 @@ def test_samples_explained_without_themselves_can_be_reported(make_problem):
     data = data_of_explanation(why)
     assert data["rows"]["prediction"] == [[pytest.approx(p)] for p in why.prediction]
     assert 3 not in data["rows"]["neighbors"][0]
+
+
+def test_a_companion_gives_its_regimes_and_says_how_much_it_explains(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    model = FALLRegressor(40, random_state=0).fit(X, y)
+    companion = companion_of(model, 3)
+    path = tmp_path / "report.html"
+    data = report_data(model, X, y, Xq=Q, companion=companion)
+    write_report(path, data)
+    assert len(data["regimes"]) <= 3
+    labels = {regime["label"] for regime in data["regimes"]}
+    assert set(data["rows"]["regime"]) <= labels
+    for number, sample in data["samples"].items():
+        assert sample["regime"] == companion.model.labels_[int(number)]
+    assert_rows_add_up(data["rows"], model.predict(Q)[:, None])
+    said = f"{100 * companion.explained:.0f}% of the variance in what the model that predicts"
+    assert said in " ".join(path.read_text("utf-8").split())
+    own = report_data(model, X, y, companion=companion)["rows"]
+    assert own["without_themselves"]
+    assert set(own["regime"]) <= labels

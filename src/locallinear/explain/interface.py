@@ -78,6 +78,19 @@ class Estimator(Protocol):
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
 
+class CompanionLike(Protocol):
+    """A model of few regimes, and the share of the accurate model's variance that it explains.
+
+    `model` is an Estimator of the same samples.
+    """
+
+    @property
+    def model(self) -> Any: ...
+
+    @property
+    def explained(self) -> float: ...
+
+
 class Column(Protocol):
     """A column of a table.
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import drivers, effects, rows, sections
-from .interface import Explanation
+from .interface import CompanionLike, Explanation
 from .json_values import target_lists
+from .neighbors import main_regimes
 from .own_samples import count_equal, own_samples
 from .selection import sampled, take_rows
 from .view import ModelView, by_feature, view_of
@@ -29,6 +30,7 @@ def report_data(
     row_names: Sequence[object] | None = None,
     max_rows: int = 1000,
     n_jobs: int | None = None,
+    companion: CompanionLike | None = None,
 ) -> dict[str, Any]:
     """Everything that a report shows, as lists, numbers and text.
 
@@ -50,6 +52,9 @@ def report_data(
         report says so.
     n_jobs : int, optional
         Threads of the neighbour search.
+    companion : Companion, optional
+        A model of few regimes on the same samples, from `search.companion.companion_of`: the
+        report then shows its regimes, which people can read, in place of the model's own.
 
     Returns
     -------
@@ -69,7 +74,7 @@ def report_data(
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
     ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'drivers',
-     'effects', 'regimes', 'rows', 'samples']
+     'effects', 'regimes', 'regime_model', 'rows', 'samples']
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
@@ -83,7 +88,7 @@ def report_data(
     else:
         why = explain_rows(view, some, None if yq is None else np.asarray(yq)[shown])
     about = _about_rows(shown, len(Xq), row_names, getattr(Xq, "index", None), yq)
-    return _data(view, X, y, why, about, title, n_jobs)
+    return _data(view, X, y, why, about, title, n_jobs, companion)
 
 
 def data_of_explanation(
@@ -96,13 +101,14 @@ def data_of_explanation(
     row_names: Sequence[object] | None = None,
     max_rows: int = 1000,
     n_jobs: int | None = None,
+    companion: CompanionLike | None = None,
 ) -> dict[str, Any]:
     """The report on an explanation's model and queries; nothing is explained again.
 
     Parameters
     ----------
     explanation : LocalExplanation
-    X, y, yq, title, row_names, max_rows, n_jobs : as for `report_data`
+    X, y, yq, title, row_names, max_rows, n_jobs, companion : as for `report_data`
 
     Returns
     -------
@@ -121,7 +127,7 @@ def data_of_explanation(
     _check_unchanged(view, why)
     X, y = _samples(view, X, y)
     about = _about_rows(shown, q, row_names, explanation.index, yq)
-    return _data(view, X, y, why, about, title, n_jobs)
+    return _data(view, X, y, why, about, title, n_jobs, companion)
 
 
 def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
@@ -204,12 +210,16 @@ def _data(
     about_rows: dict[str, Any],
     title: str | None,
     n_jobs: int | None,
+    companion: CompanionLike | None,
 ) -> dict[str, Any]:
     """The report on a model, its samples and the explanation of the rows that are shown."""
     inputs, labels = np.asarray(view.encode(X), dtype=np.float64), np.asarray(y)
     targets = _target_names(view, y)
     sample_names = rows.names_from(getattr(X, "index", None), len(X), "sample")
+    readable = view if companion is None else replace(view, estimator=companion.model)
     of_rows = rows.rows_section(view, why) | _about_samples(view, why)
+    if readable.estimator is not view.estimator:
+        of_rows["regime"] = _regimes_of_rows(readable, why)
     driving = drivers.drivers_section(view, why)
     leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
     near = np.unique(np.concatenate(of_rows["neighbors"]))
@@ -224,10 +234,24 @@ def _data(
         "scores": sections.scores_section(view, inputs, labels, n_jobs),
         "drivers": driving,
         "effects": effects.effects_section(view, why, leading[:MOST_EFFECTS].tolist()),
-        "regimes": sections.regimes_section(view, targets),
+        "regimes": sections.regimes_section(readable, targets),
+        "regime_model": {
+            "is_simpler": readable.estimator is not view.estimator,
+            "explained": 1.0 if companion is None else companion.explained,
+            "has_units": readable.space.has_units,
+        },
         "rows": about_rows | of_rows,
-        "samples": rows.samples_section(view, inputs, labels, near, sample_names),
+        "samples": rows.samples_section(readable, inputs, labels, near, sample_names),
     }
+
+
+def _regimes_of_rows(readable: ModelView, why: Explanation) -> list[int]:
+    """The main regime of each explained row in a model of few regimes."""
+    if why.samples is not None:
+        there = readable.estimator.explain_samples(why.samples)
+    else:
+        there = readable.explain_inputs(np.asarray(by_feature(why).X, dtype=np.float64))
+    return main_regimes(there.neighbor_labels, there.neighbor_weights).tolist()
 
 
 def _about_samples(view: ModelView, why: Explanation) -> dict[str, Any]:

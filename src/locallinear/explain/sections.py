@@ -14,7 +14,7 @@ from .equations import Term, equation_parts
 from .interface import Explanation
 from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
 from .judging import Judged, baselines, fold_scores, folds_of, judge
-from .regimes import distinguishing, regimes_of
+from .regimes import distinguishing, regime_name, regimes_of
 from .reliability import Split, probability_scores, reliability, unseen_probabilities
 from .selection import sampled
 from .view import ModelView
@@ -150,6 +150,7 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
     return [
         {
             "label": label,
+            "name": regime_name(view, found, r),
             "size": int(found.sizes[r]),
             "share": float(found.sizes[r] / found.sizes.sum()),
             "equations": [

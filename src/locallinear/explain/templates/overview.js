@@ -93,7 +93,7 @@ const showEffect = () => {
   const groups = [...new Set(groupOf)].sort((a, b) => a - b);
   const traces = groups.map((group) => {
     const inGroup = groupOf.flatMap((g, i) => (g === group ? [i] : []));
-    return { type: "scatter", mode: "markers", name: group === COLORED ? "other regimes" : `regime ${data.regimes[group].label}`,
+    return { type: "scatter", mode: "markers", name: group === COLORED ? "other regimes" : `${group + 1}. ${drawn(data.regimes[group].name, 30)}`,
       x: inGroup.map((i) => x[i]), y: inGroup.map((i) => height[i]), customdata: inGroup,
       text: inGroup.map((i) => `${drawn(rows.names[i])}<br>value ${valueTexts[i]}`), marker: { color: color(`r${group}`), size: 7, opacity: 0.75 },
       hovertemplate: `%{text}<br>${choices[j] ? "adds" : "slope"} %{y:.4g}<extra></extra>` };

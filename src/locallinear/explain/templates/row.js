@@ -16,7 +16,7 @@ const showHeadline = () => {
   const truth = rows.true && rows.true[state.row];
   byId("row-true-line").hidden = !truth;
   if (truth) byId("row-true").textContent = number(classes ? truth[0] : truth[state.target], 5);
-  byId("row-regime").textContent = rows.regime[state.row];
+  byId("row-regime").textContent = `${regimeNumber(rows.regime[state.row])}. ${data.regimes[regimeRank.get(rows.regime[state.row])].name}`;
   if (classes) showClasses(rows.probability[state.row]);
 };
 const showClasses = (shares) => byId("classes").replaceChildren(...targets.map((name, t) => make("div", {}, bdi(shorten(name, 30)),
@@ -99,7 +99,7 @@ const showNeighbors = () => {
     make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...main.map((j) => make("th", { scope: "col", title: features[j] }, bdi(shorten(features[j], 22)))))),
     make("tbody", {}, ...near.map((i, k) => {
       const sample = samples[i];
-      return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, String(sample.regime)),
+      return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, regimeNumber(sample.regime)),
         make("td", {}, bdi(number(classes ? sample.true[0] : sample.true[state.target]))), ...main.map((j) => make("td", {}, bdi(cell(sample.values[j])))));
     }), make("tr", { class: "ours" }, make("th", { scope: "row" }, "This row"), make("td"), make("td"), make("td", {}, classes ? "" : `${number(rows.prediction[state.row][state.target])} predicted`),
       ...main.map((j) => make("td", {}, bdi(cell(rows.values[state.row][j])))))));
