@@ -12,6 +12,7 @@ from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import data_of_explanation, report_data, write_report
 from locallinear.runtime import files as _files
+from locallinear.search.companion import companion_of
 
 HOSTILE = ["<script>alert(1)</script>", '"quo\'ted" & more', "שלום עולם", "long name " * 30]
 
@@ -30,6 +31,9 @@ def assert_rows_add_up(rows, expected):
     contributions = np.array(rows["contributions"])
     assert contributions.shape[:2] == prediction.shape
     np.testing.assert_allclose(contributions.sum(axis=2) + intercept, prediction, atol=1e-7)
+    level = np.array(rows["baseline"]) + rows["level"]
+    layers = level + np.array(rows["differences"]).sum(axis=2)
+    np.testing.assert_allclose(layers, prediction, atol=1e-7)
     np.testing.assert_allclose(prediction, expected, rtol=1e-8, atol=1e-9)
 
 
@@ -48,10 +52,8 @@ def test_contributions_and_intercept_are_the_prediction_in_the_file(
     assert_rows_add_up(rows, model.predict(Q).reshape(len(Q), -1))
     why = model.explain(Q)
     np.testing.assert_allclose(rows["coef"], why.coef.swapaxes(1, 2), rtol=1e-8, atol=1e-12)
-    anchor = np.array(rows["anchor_contributions"]).sum(axis=2) + rows["anchor_intercept"]
-    if scaling != "quantile":
-        by_anchor = np.einsum("qd,qdm->qm", Q, why.anchor_part[:, :-1]) + why.anchor_part[:, -1]
-        np.testing.assert_allclose(anchor, by_anchor, atol=1e-7)
+    slopes = rows["coef"] if rows["slopes"] is None else rows["slopes"]
+    np.testing.assert_allclose(slopes, why.slopes.swapaxes(1, 2), rtol=1e-4, atol=1e-9)
 
 
 @pytest.mark.parametrize("neighborhood", ["euclidean", "learned"])
@@ -313,7 +315,7 @@ def test_what_rounding_leaves_of_zeros_is_zero():
     model = FALLClassifier(4, random_state=0).fit(X, np.repeat(["far", "near"], 30))
     rows = report_data(model, Xq=X[:5] + 0.01)["rows"]
     assert_rows_add_up(rows, model.explain(X[:5] + 0.01).prediction)
-    for name in ("coef", "contributions", "anchor_contributions"):
+    for name in ("coef", "contributions", "differences"):
         assert not np.any(rows[name])
 
 
@@ -376,3 +378,23 @@ def test_samples_explained_without_themselves_can_be_reported(make_problem):
     data = data_of_explanation(why)
     assert data["rows"]["prediction"] == [[pytest.approx(p)] for p in why.prediction]
     assert 3 not in data["rows"]["neighbors"][0]
+
+
+def test_a_companion_gives_its_regimes_and_says_how_much_it_explains(make_problem, tmp_path):
+    X, y, Q = make_problem()
+    model = FALLRegressor(40, random_state=0).fit(X, y)
+    companion = companion_of(model, 3)
+    path = tmp_path / "report.html"
+    data = report_data(model, X, y, Xq=Q, companion=companion)
+    write_report(path, data)
+    assert len(data["regimes"]) <= 3
+    labels = {regime["label"] for regime in data["regimes"]}
+    assert set(data["rows"]["regime"]) <= labels
+    for number, sample in data["samples"].items():
+        assert sample["regime"] == companion.model.labels_[int(number)]
+    assert_rows_add_up(data["rows"], model.predict(Q)[:, None])
+    said = f"{100 * companion.explained:.0f}% of the variance in what the model that predicts"
+    assert said in " ".join(path.read_text("utf-8").split())
+    own = report_data(model, X, y, companion=companion)["rows"]
+    assert own["without_themselves"]
+    assert set(own["regime"]) <= labels

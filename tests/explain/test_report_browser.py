@@ -30,7 +30,7 @@ FLAGS = [
 NAMES = ["<script>alert(1)</script>", '"quo\'ted" & <b>more</b>', "שלום עולם", "long name " * 30]
 NAMES += ["cost $x^2$", *(f"feature {j}" for j in range(9))]
 PANELS = ["#row-name", "#row-prediction", "#chart-row", "#parts-table", "#neighbor-table"]
-PANELS += ["#sliders", "#whatif-prediction", "#parts-text"]
+PANELS += ["#sliders", "#whatif-prediction", "#layers-text"]
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,10 @@ def reports(tmp_path_factory):
     classifier = FALLClassifier(n_anchors=6, random_state=0).fit(X, labels)
     found["classes"] = folder / "classes.html", report_data(classifier, X, labels, Xq=Q)
     rows = found["classes"][1]["rows"]
-    for name in ("coef", "contributions", "anchor_contributions"):  # as in a pure neighbourhood
+    for name in ("coef", "contributions", "differences"):  # as in a pure neighbourhood
         rows[name][39] = np.zeros((2, len(NAMES))).tolist()
     rows["intercept"][39] = rows["prediction"][39]
+    rows["level"][39] = np.subtract(rows["prediction"][39], rows["baseline"]).tolist()
     table = houses(seed=1).replace({"district": {"old town": NAMES[0]}})
     found["table"] = folder / "table.html", report_data(fitted(("price", "rent")), Xq=table)
     for path, data in found.values():
@@ -110,7 +111,7 @@ def opened(pages, reports):
         page.fill("#search", "")
         page.select_option("#target", "0")
         page.select_option("#row", "0")
-        page.select_option("#reference", "mean")
+        page.select_option("#reference", "baseline")
         page.evaluate("document.activeElement.blur()")
         return page, reports[name][1]
 
@@ -135,9 +136,10 @@ def shown_prediction(page):
 def test_it_opens_from_disk_with_every_section_in_order(opened, name):
     page, _ = opened(name)
     heads = page.locator("h2").all_inner_texts()
-    starts = ["How good", "What regimes", "What drives", "Why this row"]
+    starts = ["How good?", "What drives it", "For whom", "How good is", "What drives"]
+    starts += ["For whom", "What regimes", "Why this row"]
     assert [head[: len(start)] for head, start in zip(heads, starts, strict=True)] == starts
-    for chart in ["#chart-fit", "#chart-drivers", "#chart-effect", "#chart-row"]:
+    for chart in ["#chart-fit", "#chart-drivers", "#chart-curve", "#chart-effect", "#chart-row"]:
         assert page.locator(f"{chart} svg.main-svg").count() > 0
 
 
@@ -275,7 +277,7 @@ def test_probabilities_follow_the_sliders(opened):
 
 def test_waterfall_ends_at_the_prediction_from_either_start(opened):
     page, data = opened()
-    for reference in ["mean", "zero"]:
+    for reference in ["zero", "baseline"]:
         page.select_option("#reference", reference)
         ends = page.evaluate(
             """() => { const [bars, , ends] = document.getElementById("chart-row").data;
@@ -283,6 +285,62 @@ def test_waterfall_ends_at_the_prediction_from_either_start(opened):
                return [ends.x[0] + steps, ends.x[1]]; }"""
         )
         assert ends[0] == pytest.approx(ends[1]) == pytest.approx(data["rows"]["prediction"][0][0])
+
+
+def test_the_layers_are_told_in_words_and_add_up_in_the_table(opened):
+    page, data = opened("table")
+    page.select_option("#row", "7")
+    rows, text = data["rows"], page.locator("#layers-text").inner_text()
+    assert text.startswith("Rows in general: ")
+    assert all(trait in text for trait in rows["traits"][7])
+    cells = page.locator("#parts-table tbody tr td:last-child").all_inner_texts()
+    *steps, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
+    assert sum(steps) == pytest.approx(total, rel=2e-3)
+    assert total == pytest.approx(rows["prediction"][7][0], rel=1e-3)
+    page.select_option("#reference", "zero")
+    assert not page.locator("#layers-text").is_visible()
+    assert page.locator("#parts-table tbody tr th").first.inner_text() == "(intercept)"
+
+
+def test_the_first_screen_has_the_three_answers(opened):
+    page, data = opened("table")
+    cards = page.locator("#summary .card")
+    assert cards.count() == 3
+    leading = max(range(3), key=lambda j: data["drivers"]["importance"][0][j])
+    first = cards.nth(1).locator("li:visible").first.inner_text()
+    assert first.startswith(data["features"][leading])
+    bottom = max(cards.nth(i).bounding_box()["y"] for i in range(3))
+    assert bottom + page.evaluate("window.scrollY") < 900
+
+
+def test_curves_are_the_predictions_as_the_chosen_feature_moves(opened):
+    page, data = opened("units")
+    for effect in data["effects"][:2]:
+        page.select_option("#feature", str(effect["column"]))
+        drawn = page.evaluate(
+            """() => { const all = document.getElementById("chart-curve").data;
+               return [all.length, [...all.at(-1).x], [...all.at(-1).y]]; }"""
+        )
+        assert drawn == [len(effect["curves"]) + 1, effect["grid"], effect["summary"][0]]
+        assert page.locator("#curve-caption").inner_text() == effect["sentences"][0]
+    shown = {effect["column"] for effect in data["effects"]}
+    left = next(j for j in range(len(NAMES)) if j not in shown)
+    page.select_option("#feature", str(left))
+    assert not page.locator("#chart-curve").is_visible()
+    assert "features that matter most" in page.locator("#curve-caption").inner_text()
+
+
+def test_the_reliability_curve_follows_the_class(opened):
+    page, data = opened("classes")
+    for target in (0, 1):
+        page.select_option("#target", str(target))
+        drawn = page.evaluate(
+            """() => { const curve = document.getElementById("chart-reliability").data[1];
+               return [[...curve.x], [...curve.y]]; }"""
+        )
+        curve = data["scores"]["probabilities"]["curves"][target]
+        assert drawn == [curve["predicted"], curve["observed"]]
+    assert "log loss" in page.locator("#probability-table").inner_text()
 
 
 def test_the_target_changes_every_section(opened):
@@ -303,7 +361,7 @@ def test_what_does_not_fit_is_one_control_away(opened):
     page.click("#all-sliders")
     assert page.locator("#sliders input").count() == n
     page.click("#all-parts")
-    assert page.locator("#parts-table tbody tr").count() == n + 2
+    assert page.locator("#parts-table tbody tr").count() == n + 3
     visible = page.locator("#regime-table tbody tr:visible").count()
     page.click("#all-regimes")
     assert page.locator("#regime-table tbody tr:visible").count() == len(data["regimes"]) > visible

@@ -174,11 +174,8 @@ def test_columns_and_constant_are_the_prediction_in_the_file(model, frame, tmp_p
     total = np.sum(rows["contributions"], axis=2) + rows["intercept"]
     assert_allclose(total, rows["prediction"], atol=1e-7)
     assert_allclose(rows["prediction"], scores(model, frame), rtol=1e-8, atol=1e-8)
-    by_anchor = np.sum(rows["anchor_contributions"], axis=2) + rows["anchor_intercept"]
-    raw = model.estimator.explain(model.encode(frame))
-    regressors = model.estimator.feature_space.regressors(model.encode(frame).to_numpy())
-    expected = np.einsum("qd,qdm->qm", regressors, raw.anchor_part[:, :-1])
-    assert_allclose(by_anchor, expected + raw.anchor_part[:, -1], rtol=1e-7, atol=1e-7)
+    layers = np.add(rows["baseline"], rows["level"]) + np.sum(rows["differences"], axis=2)
+    assert_allclose(layers, rows["prediction"], atol=1e-7)
 
 
 def test_another_category_changes_the_prediction_as_the_model_says(model, frame):
@@ -216,7 +213,7 @@ def test_rows_and_neighbors_hold_what_the_table_holds(model, frame):
 def test_samples_that_the_model_keeps_need_not_be_given(model):
     data = report_data(model)
     assert data["rows"]["n_total"] == 60
-    expected = scores(model, houses())
+    expected = model.loo_prediction_.reshape(60, -1)
     assert_allclose(data["rows"]["prediction"], expected, rtol=1e-8, atol=1e-8)
     with pytest.raises(ValueError, match="X and y must both be given"):
         report_data(model, houses())

@@ -117,11 +117,11 @@ def demo(data: str, out: Path, jobs: int) -> None:
         search = fit_search(problem, options, None)
         model = TableModel(encoding, search.best_estimator_)
         print_comparison(problem, options, 3, None, full=True)
-        print_summary(model, search.best_params_, options)
+        companion = print_summary(model, search.best_params_, options)
         if example.new is not None:
             click.echo()
             print_lines(law_lines(model, example.simulated, example.new))
-        write_html(model, table, place, max_rows=MAX_ROWS, jobs=jobs)
+        write_html(model, table, place, max_rows=MAX_ROWS, jobs=jobs, companion=companion)
     if out != STANDARD_OUTPUT:
         echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..explain.judging import baselines, folds_of, judge
 from ..runtime.progress import watched, working
-from ..search.companion import companion_of
+from ..search.companion import Companion, companion_of
 from ..search.grids import GRIDS
 from ..tables.encoding import Encoding, fit_encoding
 from ..tables.model import TableModel
@@ -146,10 +146,10 @@ def print_comparison(
 
 def print_summary(
     model: TableModel, params: dict[str, Any], options: Options, budget: float | None = None
-) -> None:
+) -> Companion:
     """Print the chosen parameters, and the regimes of the model or of its simple companion.
 
-    `budget` limits the seconds of the search for the companion.
+    Returns the companion. `budget` limits the seconds of the search for the companion.
     """
     echo("\nChosen parameters:\n")
     print_lines(parameter_lines(params))
@@ -164,6 +164,7 @@ def print_summary(
     echo("\nEquations:\n")
     print_lines(simplicity_lines(model, companion))
     print_lines(regime_lines(model, companion))
+    return companion
 
 
 def print_next_steps(out: Path, data: Path, replaced: bool) -> None:

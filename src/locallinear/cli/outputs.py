@@ -3,16 +3,21 @@
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
+from ..explain.view import view_of
 from ..runtime.progress import working
+from ..search.companion import Companion, companion_of
 from ..tables.model import TableModel
 from ..tables.table import Table, pandas_module
 from .files import write_file
 
 if TYPE_CHECKING:
     import pandas
+
+COMPANION_SECONDS = 10.0
 
 
 def predictions(model: TableModel, table: Table) -> "pandas.DataFrame":
@@ -29,9 +34,19 @@ def predictions(model: TableModel, table: Table) -> "pandas.DataFrame":
 
 
 def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
-    """One line per row and target: the prediction, its constant, and what each column adds."""
+    """One line per row and target: the prediction, its constant, and what each column adds.
+
+    Rows that the model was fitted on are explained without themselves, as on the page.
+    """
+    from ..explain.report import explain_rows  # as below
+
     pandas = pandas_module()
-    explanation = model.explain(table)
+    explanation = explain_rows(view_of(model), table.frame, _targets_if_known(model, table))
+    if explanation.samples is not None:
+        click.echo(
+            "The model was fitted on these rows: each is predicted and explained without itself.",
+            err=True,
+        )
     q, _, m = explanation.contributions.shape
     kind, total = ("class", "score") if model.encoding.classify else ("target", "prediction")
     frame = pandas.DataFrame(
@@ -48,11 +63,23 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
 
 
 def write_html(
-    model: TableModel, table: Table, out: Path | IO[bytes], *, max_rows: int, jobs: int
+    model: TableModel,
+    table: Table,
+    out: Path | IO[bytes],
+    *,
+    max_rows: int,
+    jobs: int,
+    companion: Companion | None = None,
 ) -> None:
-    """Write the report on a model, and on the rows of a table, to a file."""
+    """Write the report on a model, and on the rows of a table, to a file.
+
+    The regimes are those of the simple companion, which is searched for where there is none.
+    """
     from ..explain import report_data, write_report  # they need optional packages
 
+    if companion is None:
+        with working("Looking for few regimes"):
+            companion = companion_of(model.estimator, time_budget=COMPANION_SECONDS, n_jobs=jobs)
     with working("Writing the report"):
         data = report_data(
             model,
@@ -62,6 +89,7 @@ def write_html(
             row_names=[f"row {i}" for i in range(1, len(table) + 1)],
             max_rows=max_rows,
             n_jobs=jobs,
+            companion=companion,
         )
         write_file(write_report, out, data)
 

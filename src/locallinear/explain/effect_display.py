@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from .drawing import ORANGE, PALE, TEAL, axes
 from .effects import KINDS, MOST_CURVES, MOST_ROWS, Effect, effect_of, sentence, target_words
-from .sections import sampled
-from .selection import number_of
+from .selection import number_of, sampled
 from .text import drawn
 from .view import view_of
 

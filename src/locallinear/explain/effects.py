@@ -9,6 +9,8 @@ they take only the rows that are near, and add up the changes.
 Axis letters: q rows, d features, m targets or classes, g values of the column.
 """
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +19,10 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
 from ..runtime.chunks import BLOCK_BYTES
-from .json_values import rounded
-from .sections import sampled
-from .view import ModelView
+from .interface import Explanation
+from .json_values import SAMPLE_DIGITS, rounded
+from .selection import sampled
+from .view import ModelView, by_feature
 
 Array = NDArray[np.float64]
 
@@ -28,6 +31,10 @@ MOST_ROWS = 300
 MOST_VALUES = 25
 # Of the curves of single rows, as many are drawn.
 MOST_CURVES = 20
+# A page follows fewer rows, and of many classes fewer curves, so that it is soon made and small.
+MOST_PAGE_ROWS = 150
+LEAST_CURVES = 3
+SECONDS = 4.0
 
 # With a larger dependence, accumulated effects are shown: it is that of a correlation of one half.
 DEPENDENT = 0.25
@@ -88,8 +95,19 @@ class Effect:
         return self.accumulated if self.kind == "accumulated" else self.mean
 
 
-def effect_of(view: ModelView, inputs: Array, j: int, kind: str = "auto") -> Effect:
-    """The effect of a column on rows of the estimator's features, (q, d); `kind` is in `KINDS`."""
+def effect_of(
+    view: ModelView,
+    inputs: Array,
+    j: int,
+    kind: str = "auto",
+    explained: Explanation | None = None,
+) -> Effect:
+    """The effect of a column on rows of the estimator's features, (q, d); `kind` is in `KINDS`.
+
+    `explained` is the explanation of the rows by feature, where there is one already. Samples that
+    were explained without themselves are predicted without themselves as well.
+    """
+    samples = None if explained is None else explained.samples
     if view.choices(j) is None:
         values = inputs[:, view.features_of(j).start]
         grid = number_grid(values)
@@ -99,8 +117,8 @@ def effect_of(view: ModelView, inputs: Array, j: int, kind: str = "auto") -> Eff
     else:
         grid, position, settings = text_grid(view, inputs, j)
         values = grid[position]
-    curves = _curves(view, inputs, j, settings)
-    predictions = view.predict(inputs)
+    curves = _curves(view, inputs, j, settings, samples)
+    predictions = view.predict(inputs, samples)
     if view.choices(j) is None:
         added = accumulate_numbers(curves, position)
         at_rows = np.stack([np.interp(values, grid, line) for line in added.T], axis=1)
@@ -116,7 +134,9 @@ def effect_of(view: ModelView, inputs: Array, j: int, kind: str = "auto") -> Eff
         predictions=predictions,
         curves=curves,
         accumulated=added + (predictions - at_rows).mean(axis=0),
-        slopes=None if view.is_classifier else _slopes(view, inputs, j, settings, position),
+        slopes=None
+        if view.is_classifier
+        else _slopes(view, explained or view.explain_inputs(inputs), j, settings, position),
         dependence=dependence,
         kind=chosen if kind == "auto" else kind,
     )
@@ -158,8 +178,13 @@ def text_grid(view: ModelView, inputs: Array, j: int) -> tuple[NDArray, NDArray[
 # --- Predictions ---------------------------------------------------------------------------------
 
 
-def _curves(view: ModelView, inputs: Array, j: int, settings: Array) -> Array:
-    """Predictions for each row with each setting (g, .) of the column's features, (q, g, m)."""
+def _curves(
+    view: ModelView, inputs: Array, j: int, settings: Array, samples: NDArray[np.intp] | None
+) -> Array:
+    """Predictions for each row with each setting (g, .) of the column's features, (q, g, m).
+
+    Where `samples` (q,) are given, each row is predicted without that sample.
+    """
     q, g = len(inputs), len(settings)
     step = max(1, BLOCK_BYTES // (8 * inputs.size or 1))
     blocks = []
@@ -167,18 +192,18 @@ def _curves(view: ModelView, inputs: Array, j: int, settings: Array) -> Array:
         some = settings[start : start + step]
         moved = np.repeat(inputs[None], len(some), axis=0)
         moved[:, :, view.features_of(j)] = some[:, None]
-        predicted = view.predict(moved.reshape(len(some) * q, -1))
+        without = None if samples is None else np.tile(samples, len(some))
+        predicted = view.predict(moved.reshape(len(some) * q, -1), without)
         blocks.append(predicted.reshape(len(some), q, -1))
     return np.concatenate(blocks).swapaxes(0, 1)
 
 
 def _slopes(
-    view: ModelView, inputs: Array, j: int, settings: Array, position: NDArray[np.intp]
+    view: ModelView, why: Explanation, j: int, settings: Array, position: NDArray[np.intp]
 ) -> Array:
     """The slope of each row's linear model, (q, m), or what other texts would add, (q, g, m)."""
-    why, features = view.explain_inputs(inputs), view.features_of(j)
     if view.choices(j) is None:
-        return why.slopes[:, features.start]
+        return why.slopes[:, view.features_of(j).start]
     effects = view.effects(why.coef, j)
     K = effects.shape[1] - 1
     chosen = np.where(settings.any(axis=1), settings.argmax(axis=1), K)
@@ -257,28 +282,42 @@ def target_words(view: ModelView, target: int) -> str:
     return f"the probability of {name}" if view.is_classifier else name
 
 
-def effects_section(view: ModelView, inputs: Array) -> list[dict[str, Any]]:
-    """The effect of each column on rows of the estimator's features, as lists, numbers and text.
+def effects_section(
+    view: ModelView, why: Explanation, columns: Sequence[int], seconds: float = SECONDS
+) -> list[dict[str, Any]]:
+    """The effects of columns on explained rows, as lists, numbers and text.
 
-    Of many rows, a sample is used. ``summary``, ``mean`` and ``accumulated`` have one list per
-    target; ``curves`` has one per target for each of some rows.
+    Of many rows, a sample is used; when the time is over, the columns that are left have no entry.
+    ``summary`` has one list per target; ``curves`` has one per target for each of the ``rows``,
+    which are numbers of explained rows.
     """
-    inputs = inputs[sampled(len(inputs), MOST_ROWS)]
-    return [_section(view, effect_of(view, inputs, j), j) for j in range(len(view.columns))]
+    rows = sampled(len(why.contributions), MOST_PAGE_ROWS)
+    encoded = by_feature(why.take(rows))
+    inputs = np.asarray(encoded.X, dtype=np.float64)
+    found: list[dict[str, Any]] = []
+    start = time.perf_counter()
+    for j in columns:
+        effect = effect_of(view, inputs, j, explained=encoded)
+        found.append(_section(view, effect, j, rows))
+        if time.perf_counter() - start > seconds:
+            break
+    return found
 
 
-def _section(view: ModelView, effect: Effect, j: int) -> dict[str, Any]:
-    rows = np.unique(np.linspace(0, len(effect.curves) - 1, MOST_CURVES).astype(np.intp))
+def _section(view: ModelView, effect: Effect, j: int, rows: NDArray[np.intp]) -> dict[str, Any]:
+    q, _, m = effect.curves.shape
+    n_curves = max(LEAST_CURVES, MOST_CURVES // m)
+    drawn = np.unique(np.linspace(0, q - 1, n_curves).astype(np.intp))
     return {
         "feature": view.names[j],
+        "column": j,
         "is_text": effect.is_text,
-        "grid": effect.grid.tolist() if effect.is_text else rounded(effect.grid),
+        "grid": effect.grid.tolist() if effect.is_text else rounded(effect.grid, SAMPLE_DIGITS),
         "kind": effect.kind,
         "dependence": effect.dependence,
-        "summary": rounded(effect.summary.T),
-        "mean": rounded(effect.mean.T),
-        "accumulated": rounded(effect.accumulated.T),
-        "curves": rounded(effect.curves[rows].swapaxes(1, 2)),
+        "summary": rounded(effect.summary.T, SAMPLE_DIGITS),
+        "rows": rows[drawn].tolist(),
+        "curves": rounded(effect.curves[drawn].swapaxes(1, 2), SAMPLE_DIGITS),
         "sentences": [
             sentence(effect, view.names[j], target_words(view, t))
             for t in range(len(view.target_names))

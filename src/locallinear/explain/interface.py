@@ -78,6 +78,19 @@ class Estimator(Protocol):
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
 
+class CompanionLike(Protocol):
+    """A model of few regimes, and the share of the accurate model's variance that it explains.
+
+    `model` is an Estimator of the same samples.
+    """
+
+    @property
+    def model(self) -> Any: ...
+
+    @property
+    def explained(self) -> float: ...
+
+
 class Column(Protocol):
     """A column of a table.
 
@@ -92,8 +105,9 @@ class Column(Protocol):
 class TableModelLike(Protocol):
     """A fitted model of raw tables.
 
-    `encode` makes the estimator's inputs of a frame; `true_targets` returns the targets that a
-    frame holds. What `explain` returns is by column, and has an `encoded` explanation.
+    `encode` makes the estimator's inputs of a frame, and `read` a `Table` whose frame has the cells
+    as the model knows them; `true_targets` returns the targets that a frame holds. What `explain`
+    returns is by column, and has an `encoded` explanation.
     """
 
     estimator: Any  # an Estimator, or a search
@@ -101,6 +115,8 @@ class TableModelLike(Protocol):
     target_names: list[str]
 
     def encode(self, data: Any, /) -> Any: ...
+
+    def read(self, data: Any, /) -> Any: ...
 
     def true_targets(self, data: Any, /) -> NDArray: ...
 
@@ -115,7 +131,7 @@ class Explanation(Protocol):
     """The linear models behind q predictions: `locallinear.LocalExplanation` has their meaning.
 
     By column, where a table was explained; `encoded` is then the same by feature of the estimator.
-    `take` selects queries.
+    `take` selects queries, and `shapley` returns the model's Shapley values, (q, c, m).
     """
 
     prediction: Array  # (q,) or (q, m)
@@ -141,3 +157,7 @@ class Explanation(Protocol):
     encoded: "Explanation | None"
 
     def take(self, rows: Numbers, /) -> "Explanation": ...
+
+    def shapley(
+        self, background: Any = None, n_permutations: int = 2, random_state: Any = None
+    ) -> Array: ...

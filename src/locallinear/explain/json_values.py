@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 DIGITS = 10
-SAMPLE_DIGITS = 6  # of the neighbours' values and weights, and of true targets
+TARGET_DIGITS = 6  # of true targets
+SAMPLE_DIGITS = 5  # of the neighbours' values and weights, and of curves
 
 
 def rounded(array: ArrayLike, digits: int = DIGITS) -> list[Any]:
@@ -29,7 +30,7 @@ def target_lists(y: NDArray) -> list[list[Any]]:
     """The targets of each row as a list, with one number per target; a class is text."""
     if y.ndim == 1 and y.dtype.kind not in "fiu":
         return [[str(label)] for label in y]
-    return rounded(y.reshape(len(y), -1), SAMPLE_DIGITS)
+    return rounded(y.reshape(len(y), -1), TARGET_DIGITS)
 
 
 def parameter_values(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def render(data: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "leading": leading,
         "number": number,
         "plural": plural,
         "shorten": shorten,
@@ -57,6 +58,12 @@ def render(data: dict[str, Any]) -> str:
         plotly=markup(plotly.get_plotlyjs()),
         json=markup(_script_json(data)),
     )
+
+
+def leading(sizes: list[float], limit: int = 3) -> list[int]:
+    """The numbers of the largest sizes, largest first; those that are zero are none."""
+    order = sorted(range(len(sizes)), key=lambda j: -sizes[j])
+    return [j for j in order[:limit] if sizes[j] > 0]
 
 
 def _script_json(data: dict[str, Any]) -> str:

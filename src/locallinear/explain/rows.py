@@ -8,40 +8,46 @@ from numpy.typing import NDArray
 from .interface import Explanation
 from .json_values import DIGITS, SAMPLE_DIGITS, rounded, rounded_cells, target_lists
 from .neighbors import main_regimes, neighbor_counts
+from .traits import common_traits, neighbor_texts
 from .view import NOISE, ModelView, by_feature
 
 Array = NDArray[np.float64]
 
 # A file stays below 8 MB, of which plotly takes 5. A number with its comma takes some characters
 # more than its digits.
-MOST_CHARACTERS = 2_800_000
+MOST_CHARACTERS = 2_720_000
 MOST_NEIGHBORS = 6
+TRAITS = 120
 
 
 def rows_that_fit(view: ModelView, max_rows: int) -> int:
     """How many rows the bound on a file's size allows."""
     c, d, m = len(view.columns), len(view.column_numbers), len(view.target_names)
+    has_slopes = not view.space.has_units
     numbers = c * (1 + 2 * m) + (d if d == c else d + c) * m
     neighbors = min(view.estimator.regime_model.n_neighbors, MOST_NEIGHBORS)
-    per_row = numbers * (DIGITS + 4.5) + neighbors * (c + m + 2) * (SAMPLE_DIGITS + 4)
+    cells = neighbors * (c + m + 2) + c * (1 + has_slopes * m)
+    per_row = numbers * (DIGITS + 4.5) + cells * (SAMPLE_DIGITS + 4) + TRAITS
     return max(1, min(max_rows, int(MOST_CHARACTERS / per_row)))
 
 
 def rows_section(view: ModelView, why: Explanation) -> dict[str, Any]:
-    """The explained rows and their exact models, with one list per target in each.
+    """The explained rows, the layers of their predictions and their models, by target in each.
 
-    The coefficient of a column of text is a list: what each of its choices adds. A position is
-    what a coefficient multiplies, or the number of the choice. What rounding leaves of zeros is
-    zero.
+    ``baseline`` plus a row's ``level`` and its ``differences`` is its ``prediction``, and so is its
+    ``intercept`` plus its ``contributions``. ``slopes`` are in units; where they are None, they are
+    the coefficients. The coefficient of a column of text is a list: what each of its choices adds.
+    A position is what a coefficient multiplies, or the number of the choice. What rounding leaves
+    of zeros is zero.
     """
     encoded = by_feature(why)
     inputs = np.asarray(encoded.X, dtype=np.float64)
     scores = why.contributions.sum(axis=1) + why.intercept
     counting = view.counting(why)
     coef = np.where(counting[:, view.column_numbers], encoded.coef, 0.0)
-    by_anchor = view.by_column(encoded.anchor_part[:, :-1] * encoded.regressors[:, :, None])
-    size = np.abs(scores) + np.abs(why.intercept)
-    by_anchor = np.where(np.abs(by_anchor) > NOISE * size[:, None], by_anchor, 0.0)
+    size = np.abs(scores) + np.abs(why.baseline)
+    is_part = np.abs(why.difference_parts) > NOISE * size[:, None]
+    differences = np.where(is_part, why.difference_parts, 0.0)
     values_are_positions = view.table is None and view.space.has_units
     sizes = neighbor_counts(why.neighbors)
     shown = np.minimum(sizes, MOST_NEIGHBORS)
@@ -50,19 +56,22 @@ def rows_section(view: ModelView, why: Explanation) -> dict[str, Any]:
         "values": rounded_cells(view.values(why)),
         "positions": None if values_are_positions else rounded(view.positions(inputs)),
         "prediction": rounded(scores),
+        "baseline": rounded(why.baseline),
+        "level": rounded(why.neighborhood_part),
+        "differences": rounded(differences.swapaxes(1, 2)),
+        "slopes": None if view.space.has_units else _slopes(view, why),
+        "traits": [[str(trait) for trait in of_row] for of_row in common_traits(view, why)],
+        "neighbor_texts": neighbor_texts(view, why),
         "intercept": rounded(why.intercept),
         "coef": _coefficients(view, coef),
         "contributions": rounded(np.where(counting, why.contributions, 0.0).swapaxes(1, 2)),
-        "anchor_intercept": rounded(why.anchor_part[:, -1]),
-        "anchor_contributions": rounded(by_anchor.swapaxes(1, 2)),
         "regime": main_regimes(why.neighbor_labels, why.neighbor_weights).tolist(),
         "neighbors": [near[:n].tolist() for near, n in zip(why.neighbors, shown, strict=True)],
         "neighbor_weights": [near[:n] for near, n in zip(weights, shown, strict=True)],
         "n_neighbors": sizes.tolist(),
     }
     if view.is_classifier:
-        classifier: Any = view.estimator
-        out["probability"] = rounded(classifier.probabilities_of(scores))
+        out["probability"] = rounded(view.probabilities(scores))
     return out
 
 
@@ -75,6 +84,13 @@ def _coefficients(view: ModelView, coef: Array) -> list[list[list[Any]]]:
         for j, column in enumerate(view.columns)
     ]
     return [[list(line) for line in zip(*row, strict=True)] for row in zip(*columns, strict=True)]
+
+
+def _slopes(view: ModelView, why: Explanation) -> list[list[list[Any]]]:
+    """Slopes in units, by row, target and column; None for columns of text."""
+    is_number = np.array([not column.texts for column in view.columns])
+    slopes = np.where(is_number[:, None], why.slopes, np.nan)
+    return rounded(slopes.swapaxes(1, 2), SAMPLE_DIGITS)
 
 
 def samples_section(

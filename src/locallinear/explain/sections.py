@@ -12,9 +12,11 @@ from sklearn.model_selection import PredefinedSplit
 
 from .equations import Term, equation_parts
 from .interface import Explanation
-from .json_values import parameter_values, rounded, target_lists
+from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
 from .judging import Judged, baselines, fold_scores, folds_of, judge
-from .regimes import distinguishing, regimes_of
+from .regimes import distinguishing, regime_name, regimes_of
+from .reliability import Split, probability_scores, reliability, unseen_probabilities
+from .selection import sampled
 from .view import ModelView
 
 Array = NDArray[np.float64]
@@ -24,13 +26,6 @@ N_FOLDS = 5
 MOST_SCORED = 3000
 MOST_DRAWN = 1000
 MOST_KNOTS = 129
-
-
-def sampled(n: int, most: int) -> NDArray[np.intp]:
-    """The numbers of all n rows, or of `most` at random, in order."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def model_section(view: ModelView, why: Explanation) -> dict[str, Any]:
@@ -75,10 +70,11 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         judged, splits = _judged(view, X, y, rows, n_jobs)
     except ValueError as error:
         return {"missing": str(error)}
-    y, classify = y[rows], view.is_classifier
+    labels, y, classify = y, y[rows], view.is_classifier
     scores = [fold_scores(one, y, splits, classify=classify) for one in judged]
     drawn = sampled(len(rows), MOST_DRAWN)
     return {
+        "probabilities": _probabilities(view, X, labels, rows, splits) if classify else None,
         "metrics": list(scores[0]),
         "models": [{"name": one.name} | s for one, s in zip(judged, scores, strict=True)],
         "n_folds": len(splits),
@@ -103,6 +99,30 @@ def _judged(
     models |= baselines(min(len(train) for train, _ in splits), classify=classify)
     judged = judge(models, X, y, splits, classify=classify)
     return judged if known is None else [Judged(NAME, known[0]), *judged], splits
+
+
+def _probabilities(
+    view: ModelView, X: Array, y: NDArray, rows: NDArray[np.intp], splits: list[Split]
+) -> dict[str, Any]:
+    """Errors of probabilities of unseen rows, and the reliability curve of each class."""
+    estimator: Any = view.estimator
+    if estimator.out_of_fold() is None:  # which is of all rows, whatever the splits
+        X, y = X[rows], y[rows]
+    said, tested = unseen_probabilities(estimator, X, y, splits)
+    curves = [
+        reliability(y[tested], said, estimator.classes_, t) for t in range(len(estimator.classes_))
+    ]
+    return {
+        "errors": probability_scores(y[tested], said, estimator.classes_),
+        "n_rows": len(tested),
+        "curves": [
+            {
+                name: rounded(getattr(curve, name), SAMPLE_DIGITS)
+                for name in ("predicted", "observed", "counts", "low", "high")
+            }
+            for curve in curves
+        ],
+    }
 
 
 def _out_of_fold(
@@ -130,6 +150,7 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
     return [
         {
             "label": label,
+            "name": regime_name(view, found, r),
             "size": int(found.sizes[r]),
             "share": float(found.sizes[r] / found.sizes.sum()),
             "equations": [

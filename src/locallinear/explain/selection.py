@@ -8,6 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def sampled(n: int, most: int) -> NDArray[np.intp]:
+    """The numbers of all n rows, or of `most` at random, in order."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Rows of an array, a list or a frame, as the same kind of object."""
     if hasattr(X, "iloc"):

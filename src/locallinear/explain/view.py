@@ -135,12 +135,27 @@ class ModelView:
         """The explanation of rows, by column."""
         return (self.estimator if self.table is None else self.table).explain(X)
 
-    def predict(self, inputs: Array) -> Array:
-        """Values or probabilities, (q, m), for rows of the estimator's features (q, d)."""
+    def explain_samples(self, numbers: NDArray[np.intp]) -> Explanation:
+        """The explanation of samples without themselves, by column."""
+        return (self.estimator if self.table is None else self.table).explain_samples(numbers)
+
+    def predict(self, inputs: Array, without: NDArray[np.intp] | None = None) -> Array:
+        """Values or probabilities, (q, m), for rows of the estimator's features (q, d).
+
+        `without` (q,) are numbers of samples: each row is predicted without that sample.
+        """
+        if without is not None:
+            scores = self.estimator.predict_checked(inputs, without)
+            return self.probabilities(scores) if self.is_classifier else scores
         model: Any = self.estimator
         rows = self._named_inputs(inputs)
         predicted = model.predict_proba(rows) if self.is_classifier else model.predict(rows)
         return predicted.reshape(len(inputs), -1)
+
+    def probabilities(self, scores: Array) -> Array:
+        """The probabilities of the classes that belong to scores, both (q, m)."""
+        classifier: Any = self.estimator
+        return classifier.probabilities_of(scores)
 
     def explain_inputs(self, inputs: Array) -> Explanation:
         """The explanation of rows of the estimator's features (q, d), by feature."""

@@ -1,5 +1,5 @@
 // What the controls do, and the first drawing.
-const showRow = () => { showHeadline(); showContributions(); showParts(); showNeighbors(); showSliders(); };
+const showRow = () => { showHeadline(); showLayers(); showContributions(); showParts(); showNeighbors(); showSliders(); };
 const selectRow = (i) => {
   state.row = i;
   if (![...byId("row").options].some((option) => Number(option.value) === i)) { byId("search").value = ""; showPicker(); }
@@ -16,9 +16,9 @@ const showTarget = () => {
   document.querySelectorAll(".by-target").forEach((e) => e.classList.toggle("off", Number(e.dataset.target) !== state.target));
   document.querySelectorAll(".target-name").forEach((e) => { e.textContent = targets[state.target]; });
 };
-const showAll = () => { showTarget(); showFit(); showDrivers(); showEffect(); showRow(); showDots(); };
+const showAll = () => { showTarget(); showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showRow(); showDots(); };
 // What is drawn, without what a reader may be in the middle of changing.
-const redraw = () => { showFit(); showDrivers(); showEffect(); showContributions(); showDots(); };
+const redraw = () => { showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showContributions(); showDots(); };
 const print = (on) => {
   printing = on;
   document.documentElement.toggleAttribute("data-printing", on);
@@ -45,8 +45,8 @@ opener("parts", "parts", () => { showContributions(); showParts(); });
 opener("sliders", "sliders", showSliders);
 
 byId("target")?.addEventListener("change", (event) => { state.target = Number(event.target.value); showAll(); });
-byId("feature").addEventListener("change", (event) => { state.feature = Number(event.target.value); showEffect(); });
-byId("reference").addEventListener("change", () => { showContributions(); showParts(); showNeighbors(); });
+byId("feature").addEventListener("change", (event) => { state.feature = Number(event.target.value); showCurve(); showEffect(); });
+byId("reference").addEventListener("change", () => { showLayers(); showContributions(); showParts(); showNeighbors(); });
 byId("search").addEventListener("input", showPicker);
 byId("row").addEventListener("change", (event) => selectRow(Number(event.target.value)));
 byId("previous").addEventListener("click", () => step(-1));
@@ -57,8 +57,7 @@ matchMedia("(max-width: 640px)").addEventListener("change", redraw);
 window.addEventListener("beforeprint", () => print(true));
 window.addEventListener("afterprint", () => print(false));
 
-findEffects();
-state.feature = order(effects.map((effect) => effect.size))[0];
+state.feature = order(importance())[0];
 byId("feature").value = String(state.feature);
 showPicker();
 showAll();

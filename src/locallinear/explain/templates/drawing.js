@@ -10,6 +10,8 @@ let printing = false;
 const state = { row: 0, target: 0, feature: 0, all: {}, whatIf: [] };
 const byId = (id) => document.getElementById(id);
 const regimeRank = new Map(data.regimes.map((regime, rank) => [regime.label, rank]));
+// Regimes are numbered by size.
+const regimeNumber = (label) => String(regimeRank.get(label) + 1);
 
 // Text
 const number = (value, digits = 4) => {

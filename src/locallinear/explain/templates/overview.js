@@ -26,32 +26,55 @@ const showFit = () => {
   ], { xaxis: axisTitle(`true ${targets[state.target]}`), yaxis: axisTitle("predicted") }, 320);
 };
 
-// What drives the target
-let effects = [];
-const findEffects = () => {
-  effects = features.map((_, j) => {
-    const sorted = rows.coef.map((c) => usual(c[state.target], j)).sort((a, b) => a - b);
-    return { size: sum(sorted.map(Math.abs)) / sorted.length, at: [0.05, 0.25, 0.5, 0.75, 0.95].map((s) => quantile(sorted, s)) };
-  });
+// Whether the probabilities of a class are true.
+const showReliability = () => {
+  if (!byId("chart-reliability")) return;
+  const curve = data.scores.probabilities.curves[state.target], most = Math.max(...curve.counts);
+  draw("chart-reliability", [
+    { type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
+    { type: "scatter", mode: "lines+markers", x: curve.predicted, y: curve.observed, line: { color: color("accent"), width: 2 },
+      marker: { color: color("accent"), size: curve.counts.map((count) => 6 + 10 * Math.sqrt(count / most)) },
+      error_y: { type: "data", symmetric: false, color: color("soft"), thickness: 1.5, width: 0, array: curve.high.map((h, i) => h - curve.observed[i]), arrayminus: curve.low.map((l, i) => curve.observed[i] - l) },
+      text: curve.counts.map((count) => `${count} row${count === 1 ? "" : "s"}`), hovertemplate: "predicted %{x:.3f}<br>observed %{y:.3f}<br>%{text}<extra></extra>" },
+  ], { xaxis: { ...axisTitle("predicted probability"), range: [-0.03, 1.03], zeroline: false }, yaxis: { ...axisTitle("share of rows of the class"), range: [-0.05, 1.05], zeroline: false } }, 320);
 };
+
+// What drives the target: the mean size of Shapley values, and beside it the slopes of the rows.
+const importance = () => data.drivers.importance[state.target];
 const showDrivers = () => {
-  findEffects();
-  const ordered = order(effects.map((effect) => effect.size));
+  const sizes = importance(), ordered = order(sizes), total = sum(sizes) || 1;
   const shown = state.all.drivers ? ordered : ordered.slice(0, FEW);
   const y = shown.map((_, i) => shown.length - i);
-  const least = Math.min(0, ...shown.map((j) => effects[j].at[0])), most = Math.max(0, ...shown.map((j) => effects[j].at[4]));
-  const room = 0.03 * (most - least || 1);
-  const line = (low, high, width, opacity) => ({ type: "scatter", mode: "lines", hoverinfo: "skip", opacity,
-    line: { color: color("accent"), width }, x: shown.flatMap((j) => [effects[j].at[low], effects[j].at[high], null]), y: y.flatMap((v) => [v, v, null]) });
-  draw("chart-drivers", [line(0, 4, 2, 0.9), line(1, 3, 10, 0.55),
-    { type: "scatter", mode: "markers", x: shown.map((j) => effects[j].at[2]), y, marker: { color: color("ink"), size: 8 },
-      text: shown.map((j) => drawn(features[j], 60)), hovertemplate: "%{text}<br>median %{x:.4g}<extra></extra>" }],
-  { xaxis: { ...axisTitle("effect of one standard deviation"), range: [least - room, most + room], zeroline: true, zerolinewidth: 2 },
+  draw("chart-drivers", [{ type: "bar", orientation: "h", x: shown.map((j) => sizes[j]), y, width: 0.62, marker: { color: color("accent") },
+    text: shown.map((j) => number(sizes[j], 3)), textposition: "outside", cliponaxis: false,
+    customdata: shown.map((j) => drawn(features[j], 60)), hovertemplate: "%{customdata}<br>%{x:.4g}<extra></extra>" }],
+  { xaxis: { ...axisTitle(`mean size of Shapley values of ${classes ? "the score of " : ""}${targets[state.target]}`), range: [0, 1.15 * Math.max(...sizes) || 1] },
     yaxis: { tickvals: y, ticktext: shown.map((j) => drawn(features[j])), showgrid: false, zeroline: false, range: [0.3, shown.length + 0.7] } },
   70 + 28 * shown.length);
-  const head = ["Feature", "average size", "5%", "25%", "median", "75%", "95%"].map((text) => make("th", { scope: "col" }, text));
-  byId("driver-table").replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...ordered.map((j) =>
-    make("tr", {}, make("th", { scope: "row" }, bdi(features[j])), ...[effects[j].size, ...effects[j].at].map((v) => make("td", {}, number(v)))))));
+  const head = ["Feature", "mean size", "share", "slope: 5%", "median", "95%"].map((text) => make("th", { scope: "col" }, text));
+  const slopes = rows.coef.map((_, i) => slopesOf(i, state.target));
+  byId("driver-table").replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...ordered.map((j) => {
+    const sorted = slopes.map((line) => line[j]).filter((value) => value !== null).sort((a, b) => a - b);
+    const cells = choices[j] ? ["–", "–", "–"] : [0.05, 0.5, 0.95].map((share) => number(quantile(sorted, share)));
+    return make("tr", {}, make("th", { scope: "row" }, bdi(features[j])), make("td", {}, number(sizes[j])), make("td", {}, percent(sizes[j] / total)), ...cells.map((text) => make("td", {}, text)));
+  })));
+};
+// Predictions as a feature moves: some rows' own curves, and the summary over the rows.
+const showCurve = () => {
+  const effect = data.effects.find((one) => one.column === state.feature);
+  byId("chart-curve").hidden = !effect;
+  if (!effect) {
+    byId("curve-caption").textContent = `Predictions were followed for the ${data.effects.length} features that matter most, and this feature is not one of them.`;
+    return;
+  }
+  const x = effect.is_text ? effect.grid.map((_, k) => k) : effect.grid, t = state.target;
+  const mode = effect.is_text ? "markers" : "lines";
+  const traces = effect.kind === "mean" ? effect.curves.map((curve, i) => ({ type: "scatter", mode, x, y: curve[t], opacity: 0.35,
+    line: { color: color("soft"), width: 1 }, marker: { color: color("soft"), size: 5 }, text: x.map(() => drawn(rows.names[effect.rows[i]])), hovertemplate: "%{text}: %{y:.4g}<extra></extra>" })) : [];
+  traces.push({ type: "scatter", mode, x, y: effect.summary[t], line: { color: color("accent"), width: 4 }, marker: { color: color("accent"), size: 12 }, hovertemplate: "%{y:.4g}<extra></extra>" });
+  draw("chart-curve", traces, { xaxis: { ...axisTitle(effect.feature), zeroline: false, ...(effect.is_text ? { tickvals: x, ticktext: effect.grid.map((text) => drawn(text, 18)), range: [-0.6, x.length - 0.4] } : {}) },
+    yaxis: { ...axisTitle(`predicted ${classes ? "probability of " : ""}${targets[t]}`), zeroline: false } }, 340);
+  byId("curve-caption").replaceChildren(bdi(effect.sentences[t]));
 };
 // The points of a column of text: its values side by side, by the median of what they add.
 const pointsOfTexts = (j, height) => {
@@ -63,24 +86,24 @@ const pointsOfTexts = (j, height) => {
 };
 const showEffect = () => {
   const j = state.feature;
-  const height = rows.coef.map((c, i) => (choices[j] ? rows.contributions[i][state.target][j] - average(c[state.target], j) : c[state.target][j]));
+  const height = rows.coef.map((c, i) => (choices[j] ? rows.contributions[i][state.target][j] - average(c[state.target], j) : slopesOf(i, state.target)[j]));
   const { names, x } = choices[j] ? pointsOfTexts(j, height) : { names: null, x: rows.values.map((line) => line[j]) };
   const valueTexts = rows.values.map((line) => drawn(cell(line[j])));
   const groupOf = rows.regime.map(regimeGroup);
   const groups = [...new Set(groupOf)].sort((a, b) => a - b);
   const traces = groups.map((group) => {
     const inGroup = groupOf.flatMap((g, i) => (g === group ? [i] : []));
-    return { type: "scatter", mode: "markers", name: group === COLORED ? "other regimes" : `regime ${data.regimes[group].label}`,
+    return { type: "scatter", mode: "markers", name: group === COLORED ? "other regimes" : `${group + 1}. ${drawn(data.regimes[group].name, 30)}`,
       x: inGroup.map((i) => x[i]), y: inGroup.map((i) => height[i]), customdata: inGroup,
       text: inGroup.map((i) => `${drawn(rows.names[i])}<br>value ${valueTexts[i]}`), marker: { color: color(`r${group}`), size: 7, opacity: 0.75 },
-      hovertemplate: `%{text}<br>${choices[j] ? "adds" : "coefficient"} %{y:.4g}<extra></extra>` };
+      hovertemplate: `%{text}<br>${choices[j] ? "adds" : "slope"} %{y:.4g}<extra></extra>` };
   });
   traces.push({ type: "scatter", mode: "markers", name: "the row below", x: [x[state.row]], y: [height[state.row]],
     marker: { color: "rgba(0,0,0,0)", size: 15, line: { color: color("ink"), width: 2.5 } }, hoverinfo: "skip" });
   draw("chart-effect", traces, { showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 16, t: 60, b: 40 },
     xaxis: { ...axisTitle(features[j]), zeroline: false, ...(names ? { tickvals: names.map((_, k) => k), ticktext: names.map((text) => drawn(text, 18)), range: [-0.6, names.length - 0.4] } : {}) },
-    yaxis: { ...axisTitle(names ? "adds, against the average" : "coefficient"), zeroline: true, zerolinewidth: 2 } }, 400);
-  byId("effect-caption").replaceChildren(names ? "What the value of " : "Coefficient of ", bdi(features[j]),
-    names ? " adds in the model of each row, against the average over all samples. " : " in the model of each row, against its value. ",
-    names || space.has_units ? "" : "Coefficients are per unit of the feature's rank. ", "Colours are regimes, the ring is the row explained below; click a point to explain it.");
+    yaxis: { ...axisTitle(names ? "adds, against the average" : "slope, per unit"), zeroline: true, zerolinewidth: 2 } }, 400);
+  byId("effect-caption").replaceChildren(...(names ? ["What the row's value of ", bdi(features[j]), " adds in its own linear model, against the average over all samples. This is not all of its effect: the value also decides which samples are near. "]
+    : ["The slope of ", bdi(features[j]), " in the linear model of each row, against the row's value: how fast the prediction changes per unit near the row. It says nothing about how high the prediction is. "]),
+  "Colours are regimes, the ring is the row explained below; click a point to explain it.");
 };

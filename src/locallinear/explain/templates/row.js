@@ -16,7 +16,7 @@ const showHeadline = () => {
   const truth = rows.true && rows.true[state.row];
   byId("row-true-line").hidden = !truth;
   if (truth) byId("row-true").textContent = number(classes ? truth[0] : truth[state.target], 5);
-  byId("row-regime").textContent = rows.regime[state.row];
+  byId("row-regime").textContent = `${regimeNumber(rows.regime[state.row])}. ${data.regimes[regimeRank.get(rows.regime[state.row])].name}`;
   if (classes) showClasses(rows.probability[state.row]);
 };
 const showClasses = (shares) => byId("classes").replaceChildren(...targets.map((name, t) => make("div", {}, bdi(shorten(name, 30)),
@@ -26,20 +26,24 @@ const largest = (parts) => {
   const ordered = order(parts), end = ordered.length <= FEW + 1 || state.all.parts ? ordered.length : FEW;
   return [ordered.slice(0, end), ordered.slice(end)];
 };
+// A part that is too small to be seen has no bar of its own.
+const UNSEEN = 0.002;
 const showContributions = () => {
-  const counts = features.some((_, j) => usual(coef(), j) !== 0);
-  byId("row-constant").hidden = counts;
-  byId("chart-row").hidden = !counts;
-  const { start, parts } = fromReference();
-  const [named, rest] = largest(parts);
+  const { start, level, parts } = fromReference();
+  byId("row-constant").hidden = features.some((_, j) => usual(coef(), j) !== 0);
+  const seen = UNSEEN * (Math.abs(level ?? 0) + sum(parts.map(Math.abs)));
+  const [large, small] = largest(parts);
+  const named = layered() ? large.filter((j) => Math.abs(parts[j]) > seen) : large;
+  const rest = [...large.filter((j) => !named.includes(j)), ...small];
   const end = rows.prediction[state.row][state.target];
   // A narrow window has no room for the values, which the table below repeats.
-  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}` : "");
+  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}${layered() ? ` (they: ${drawn(rows.neighbor_texts[state.row][j], 12)})` : ""}` : "");
   const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j] }));
-  if (rest.length) bars.push({ name: `${rest.length} other features`, size: sum(rest.map((j) => parts[j])) });
+  if (level !== null) bars.unshift({ name: "those like this row", size: level });
+  if (rest.length && (sum(rest.map((j) => Math.abs(parts[j]))) || !named.length)) bars.push({ name: named.length ? `${rest.length} other feature${rest.length > 1 ? "s" : ""}` : "how it differs from them", size: sum(rest.map((j) => parts[j])) });
   let at = start;
   bars.forEach((bar) => { bar.base = at; at += bar.size; });
-  const all = [{ name: byId("reference").value === "zero" ? "intercept" : "at the average sample", base: start, size: 0, total: start }, ...bars, { name: "<b>prediction</b>", base: end, size: 0, total: end }];
+  const all = [{ name: layered() ? "rows in general" : "intercept", base: start, size: 0, total: start }, ...bars, { name: "<b>prediction</b>", base: end, size: 0, total: end }];
   const y = all.map((_, i) => all.length - i);
   const ends = all.flatMap((bar) => [bar.base, bar.base + bar.size]);
   const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 1.1) * (high - low || Math.abs(high) || 1);
@@ -54,21 +58,33 @@ const showContributions = () => {
   ], { xaxis: { range: [low - room, high + room], zeroline: low <= 0 && high >= 0, ...axisTitle(classes ? `score of ${targets[state.target]}` : targets[state.target]) },
     yaxis: { tickvals: y, ticktext: all.map((b) => b.name), showgrid: false, zeroline: false, range: [0.4, all.length + 0.6] } }, 70 + 28 * all.length);
 };
+// The three layers in words.
+const showLayers = () => {
+  const { start, level, parts } = fromReference();
+  byId("layers-text").hidden = !layered();
+  if (!layered()) return;
+  const size = rows.n_neighbors[state.row], traits = rows.traits[state.row];
+  const alike = traits.length ? [" What they have in common (in brackets, all samples): ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" They are spread like all samples."];
+  byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row, its ${size} neighbour${size > 1 ? "s" : ""}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
+    ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`);
+};
 const showParts = () => {
-  const anchor = rows.anchor_contributions[state.row][state.target], whole = contributions();
-  const constant = rows.anchor_intercept[state.row][state.target], intercept = rows.intercept[state.row][state.target];
-  const byAnchor = constant + sum(anchor), total = rows.prediction[state.row][state.target];
-  byId("parts-text").textContent = `The anchor models of its neighbours alone would predict ${number(byAnchor, 5)}; the neighbours' own deviations from them correct this by ${signed(total - byAnchor)}. The table starts from zero: ${space.has_units ? "value" : "the value's rank"} times coefficient is the contribution.`;
-  const { parts } = fromReference();
+  const { start, level, parts } = fromReference(), slopes = slopesOf(state.row, state.target);
+  byId("parts-text").textContent = layered()
+    ? `Those like it: the mean of its neighbours; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.`
+    : `${space.has_units ? "Value" : "The value's rank (from −1.73, the lowest, to 1.73, the highest)"} times coefficient is the contribution. Contributions are from zero, where rows may never be: they do not say whether a value is high or low.`;
   const [shown, rest] = largest(parts);
   const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => make("td", {}, typeof v === "string" ? bdi(v) : number(v))));
-  const of = (list) => sum(rest.map((j) => list[j]));
+  const heads = layered() ? ["Feature", "this row", "those like it", "slope", "adds"] : ["Feature", "value", "coefficient", "contribution"];
+  const blank = heads.slice(2).map(() => "");
+  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(layered() ? [rows.neighbor_texts[state.row][j], slopes[j] ?? ""] : [choices[j] ? "" : coef()[j]]), parts[j]];
   byId("parts-table").replaceChildren(
-    make("thead", {}, make("tr", {}, ...["Feature", "value", "coefficient", "contribution", "from anchors", "correction"].map((text) => make("th", { scope: "col" }, text)))),
-    make("tbody", {}, line("(intercept)", ["", "", intercept, constant, intercept - constant]),
-      ...shown.map((j) => line(bdi(features[j]), [cell(rows.values[state.row][j]), choices[j] ? "" : coef()[j], whole[j], anchor[j], whole[j] - anchor[j]])),
-      ...(rest.length ? [line(`${rest.length} other features`, ["", "", of(whole), of(anchor), of(whole) - of(anchor)])] : []),
-      line("Prediction", ["", "", total, byAnchor, total - byAnchor], "ours")));
+    make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
+    make("tbody", {}, line(layered() ? "Rows in general" : "(intercept)", [...blank, start]),
+      ...(level === null ? [] : [line("Those like this row", [...blank, level])]),
+      ...shown.map((j) => line(bdi(features[j]), ofFeature(j))),
+      ...(rest.length ? [line(`${rest.length} other features`, [...blank, sum(rest.map((j) => parts[j]))])] : []),
+      line("Prediction", [...blank, rows.prediction[state.row][state.target]], "ours")));
 };
 const showNeighbors = () => {
   const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
@@ -83,7 +99,7 @@ const showNeighbors = () => {
     make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...main.map((j) => make("th", { scope: "col", title: features[j] }, bdi(shorten(features[j], 22)))))),
     make("tbody", {}, ...near.map((i, k) => {
       const sample = samples[i];
-      return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, String(sample.regime)),
+      return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, regimeNumber(sample.regime)),
         make("td", {}, bdi(number(classes ? sample.true[0] : sample.true[state.target]))), ...main.map((j) => make("td", {}, bdi(cell(sample.values[j])))));
     }), make("tr", { class: "ours" }, make("th", { scope: "row" }, "This row"), make("td"), make("td"), make("td", {}, classes ? "" : `${number(rows.prediction[state.row][state.target])} predicted`),
       ...main.map((j) => make("td", {}, bdi(cell(rows.values[state.row][j])))))));

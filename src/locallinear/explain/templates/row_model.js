@@ -12,14 +12,13 @@ const usual = (coefs, j) => {
   const middle = average(coefs, j);
   return Math.sqrt(sum(coefs[j].map((adds, k) => space.center[j][k] * (adds - middle) ** 2)));
 };
-const fromReference = () => {
-  if (byId("reference").value === "zero") return { start: rows.intercept[state.row][state.target], parts: contributions() };
-  const atCenter = features.map((_, j) => average(coef(), j));
-  return {
-    start: rows.intercept[state.row][state.target] + sum(atCenter),
-    parts: contributions().map((value, j) => value - atCenter[j]),
-  };
-};
+// The slopes of a row in units; a column of text has none.
+const slopesOf = (row, target) => (rows.slopes ? rows.slopes[row][target] : rows.coef[row][target].map((value, j) => (choices[j] ? null : value)));
+// Whether the steps go from all rows over the row's neighbours to the row, or along its linear model.
+const layered = () => byId("reference").value === "baseline";
+const fromReference = () => (layered()
+  ? { start: rows.baseline[state.target], level: rows.level[state.row][state.target], parts: rows.differences[state.row][state.target] }
+  : { start: rows.intercept[state.row][state.target], level: null, parts: contributions() });
 const scoreAt = (position, target) => rows.intercept[state.row][target] + sum(position.map((x, j) => added(rows.coef[state.row][target], j, x)));
 // As predict_proba does it: the nearest point of the probability simplex after one more sample of
 // each class, to a power, times the exponential of the score.
