@@ -27,6 +27,7 @@ from ..checks.parameters import check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
+from ..models.influence import Influence
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Bar
 from ..search.estimators import fixed_seed
@@ -80,7 +81,7 @@ class Clock:
         return self.elapsed() > share * self.budget
 
 
-class Ensemble(WithoutItself, BaseEstimator):
+class Ensemble(Influence, WithoutItself, BaseEstimator):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -146,6 +147,12 @@ class Ensemble(WithoutItself, BaseEstimator):
         """
         check_is_fitted(self)
         return self.estimators_[0]
+
+    @property
+    def members(self) -> list[FALL]:
+        """The fitted models whose mean this is."""
+        check_is_fitted(self)
+        return self.estimators_
 
     def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
         """Predictions of samples by members that had not seen them, and the fold of each sample.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..runtime.extras import extra
+from .pulls import Pulls, changes_if_forgotten, pulls_of
 
 if TYPE_CHECKING:
     import pandas
@@ -146,6 +147,66 @@ class LocalExplanation:
                 taken[name] = getattr(of_queries, "iloc", of_queries)[rows]
         encoded = None if self.encoded is None else self.encoded.take(rows)
         return replace(self, **taken, encoded=encoded)
+
+    def influence(self, row: int = 0) -> Pulls:
+        """The training samples that pull one prediction up or down, strongest first.
+
+        Parameters
+        ----------
+        row : int
+            Which of the queries.
+
+        Returns
+        -------
+        Pulls
+            With `to_frame`. `influence` of the models says what counts, and what is refused.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from locallinear import FALLRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> why = FALLRegressor(random_state=0).fit(X, y).explain(X[:1] + 0.01)
+        >>> because = why.influence(0)
+        >>> round(float(because.baseline[0] + because.pulls.sum() - why.prediction[0]), 6)
+        0.0
+        """
+        if self.encoded is not None:
+            return self.encoded.influence(row)
+        one = self.take(row)
+        return pulls_of(self.model, one.X, one.samples, self.target_names)
+
+    def if_forgotten(self, row: int = 0) -> tuple[NDArray[np.intp], Array]:
+        """Which samples, if forgotten, would change one prediction most, and by how much.
+
+        `forget` keeps the anchors, so only neighbours of the query change it: the next nearest
+        sample takes the place of a forgotten one.
+
+        Parameters
+        ----------
+        row : int
+            Which of the queries; not one of samples that are explained without themselves.
+
+        Returns
+        -------
+        samples : array (r,)
+            Numbers of the samples, the one with the largest change first.
+        changes : array (r, m)
+            The prediction without each of them minus the prediction as it is.
+        """
+        if self.encoded is not None:
+            return self.encoded.if_forgotten(row)
+        if self.samples is not None:
+            raise ValueError(
+                "if_forgotten needs a query, but this explanation is of samples without "
+                "themselves; explain the inputs of the samples instead"
+            )
+        one = self.take(row)
+        neighbors = np.unique(one.neighbors[one.neighbor_weights > 0])
+        now = np.reshape(one.prediction, (1, -1))
+        changes = changes_if_forgotten(self.model, one.X, neighbors, now)
+        order = np.argsort(-np.abs(changes).max(axis=1), kind="stable")
+        return neighbors[order], changes[order]
 
     def to_frame(self) -> "pandas.DataFrame":
         """One line per query, target and feature: value, coefficient and contribution.

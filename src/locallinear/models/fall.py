@@ -27,10 +27,12 @@ from ..kernels.local.anchors import fit_models
 from ..kernels.local.models import sample_models
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
-from .anchors import neighborhoods, place_anchors, rows_of_points
+from .anchor_samples import AnchorSamples
+from .anchors import neighborhood_weights, neighborhoods, place_anchors, rows_of_points
 from .assignment import assign_labelled, assign_samples, mean_target, stored_targets
 from .explaining import explained
 from .explanation import LocalExplanation
+from .influence import Influence
 from .neighbors import Rule, neighbor_weights
 from .samples import Samples, weights_above_zero
 from .without_itself import WithoutItself
@@ -47,7 +49,7 @@ FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 SHARED = ("Z", "weights")
 
 
-class FALL(WithoutItself, BaseEstimator):
+class FALL(Influence, WithoutItself, BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
 
     Z (n, d) are the inputs in the feature space of `scaling` (with learned weights in it where
@@ -65,6 +67,8 @@ class FALL(WithoutItself, BaseEstimator):
     _target_names: list[str]
     _one_target: bool
     _mean_target: Array | None  # of the samples, once it was asked for
+    # The samples that shaped the anchors; None where those are no linear function of the targets.
+    anchor_samples: AnchorSamples | None
 
     def __init__(
         self,
@@ -166,6 +170,22 @@ class FALL(WithoutItself, BaseEstimator):
         return self._geometry.space
 
     @property
+    def members(self) -> "list[FALL]":
+        """The fitted models whose mean this is: itself."""
+        check_is_fitted(self)
+        return [self]
+
+    @property
+    def samples(self) -> Samples:
+        """The samples that the model keeps, in its feature space."""
+        return self._samples
+
+    @property
+    def constant(self) -> float:
+        """The constant feature of every input: 1, or 0 without an intercept."""
+        return self._constant
+
+    @property
     def mean_target(self) -> Array:
         """The weighted mean of the samples' numeric targets, (m,); of classes their shares."""
         check_is_fitted(self)
@@ -211,10 +231,13 @@ class FALL(WithoutItself, BaseEstimator):
             Numeric targets; for a classifier 1 for the sample's class and 0 for the others.
         """
         check_is_fitted(self)
-        rows = self._samples.rows()
-        Y = stored_targets(self._samples, self._models, rows)
+        return self._sample_inputs(), self.targets()
+
+    def targets(self, numbers: Rows | None = None) -> Array:
+        """Numeric targets (c, m) of the samples with these numbers; without numbers, of all."""
+        Y = stored_targets(self._samples, self._models, self._samples.rows(numbers))
         # A class is 1 or 0, which a residual plus its model is only up to rounding.
-        return self._sample_inputs(), Y.round() + 0.0 if is_classifier(self) else Y
+        return Y.round() + 0.0 if is_classifier(self) else Y
 
     def _sample_inputs(self) -> Array:
         """The inputs of all samples in units, (n, d)."""
@@ -258,6 +281,8 @@ class FALL(WithoutItself, BaseEstimator):
         numbers = self.check_forget(indices)
         self._mean_target = None
         self._samples.remove(numbers)
+        if self.anchor_samples is not None:
+            self.anchor_samples = self.anchor_samples.without(numbers)
         self._neighbors.update(self._samples.points, self._samples.searchable)
         self.n_samples_fit_ = len(self._samples)
         return self
@@ -300,6 +325,8 @@ class FALL(WithoutItself, BaseEstimator):
             "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
             "nearness": self._geometry.nearness.arrays(),
         }
+        if self.anchor_samples is not None:
+            state["anchor_samples"] = self.anchor_samples.arrays()
         if like is None:
             state["space"] = self.feature_space.arrays()
         else:
@@ -318,6 +345,10 @@ class FALL(WithoutItself, BaseEstimator):
         for name in FITTED:
             if name in attributes:
                 setattr(self, name, attributes[name])
+        self.anchor_samples = None
+        if "anchor_samples" in state:
+            shape = len(self._models), len(columns["Z"])
+            self.anchor_samples = AnchorSamples.from_arrays(*shape, **state["anchor_samples"])
         geometry = Geometry.from_arrays(columns["Z"].shape[1], state["space"], state["nearness"])
         searchable = columns.pop("searchable", None)
         self._hold(geometry, Samples.located(geometry, searchable, **columns))
@@ -385,6 +416,7 @@ class FALL(WithoutItself, BaseEstimator):
             weights,
             self.random_state,
         )
+        self.anchor_samples = None
         if anchors.models is not None:
             self.anchor_points_, self._models = anchors.points, anchors.models
         else:
@@ -396,6 +428,14 @@ class FALL(WithoutItself, BaseEstimator):
             else:
                 self.anchor_points_ = np.array(self.anchor_selection, dtype=np.float64)
             near, total, padding = self._around(points, rows, graph)
+            if self.anchor_alpha == 0 or self.anchor_l1_ratio == 0:
+                counted = neighborhood_weights(weights, near, total, padding)
+                self.anchor_samples = AnchorSamples(
+                    near.astype(np.int32),
+                    None if (counted == 1).all() else counted,
+                    float(self.anchor_alpha),
+                    bool(self.fit_intercept),
+                )
             self._models = np.empty((len(points), Z.shape[1] + 1, Y.shape[1]))
             row_bytes = near.shape[1] * (Z.shape[1] + Y.shape[1]) * 8 * 4
             for chunk in row_chunks(len(points), row_bytes):
@@ -475,7 +515,7 @@ class FALL(WithoutItself, BaseEstimator):
     def predict_located(self, Z: Array, without: Rows | None = None) -> Array:
         """Algorithm 2 for many queries in the feature space: (q, m); `without` as above."""
         samples = self._samples
-        shares, near = self._shares(Z, without)
+        shares, near = self.shares(Z, without)
         out = np.empty((len(Z), self._models.shape[2]))
         with one_blas_thread():
             for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
@@ -537,7 +577,7 @@ class FALL(WithoutItself, BaseEstimator):
 
         `about` are fields of it; with `samples`, each query is explained without that sample.
         """
-        shares, near = self._shares(Z, about.get("samples"))
+        shares, near = self.shares(Z, about.get("samples"))
         found = explained(
             X,
             Z,
@@ -561,7 +601,7 @@ class FALL(WithoutItself, BaseEstimator):
             **about,
         )
 
-    def _shares(self, Z: Array, without: Rows | None = None) -> tuple[Array, Rows]:
+    def shares(self, Z: Array, without: Rows | None = None) -> tuple[Array, Rows]:
         """The nearest samples of each query, (q, K), and their weights, which sum to one.
 
         `without` (q,) are numbers of samples that are no neighbours of the query.

@@ -30,6 +30,7 @@ from ..checks.inputs import validated_classes, validated_targets
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
+from ..models.influence import Influence
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Progress
 from . import scores as _scores
@@ -43,7 +44,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
+class _SearchCV(Influence, WithoutItself, MetaEstimatorMixin, BaseEstimator):
     """A search without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -226,6 +227,12 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         """The model whose anchors and labels are the regimes in figures: the best estimator."""
         check_is_fitted(self)
         return self.best_estimator_
+
+    @property
+    def members(self) -> list[FALL]:
+        """The fitted models whose mean this is: the best estimator."""
+        check_is_fitted(self)
+        return [self.best_estimator_]
 
     def save(self, path: str | Path) -> None:
         """Write the best estimator to a file that `locallinear.load` reads."""
