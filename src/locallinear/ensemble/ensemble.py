@@ -27,7 +27,7 @@ from ..checks.parameters import check_stored_parameters
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
-from ..models.influence import Influence
+from ..models.intervals import HowSure
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Bar
 from ..search.estimators import fixed_seed
@@ -81,7 +81,7 @@ class Clock:
         return self.elapsed() > share * self.budget
 
 
-class Ensemble(Influence, WithoutItself, BaseEstimator):
+class Ensemble(HowSure, WithoutItself, BaseEstimator):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {

@@ -1,6 +1,7 @@
 """Why a prediction is what it is: the exact linear model behind it, and what it was made from."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..runtime.extras import extra
+from .coefficient_errors import combination_errors
 from .pulls import Pulls, changes_if_forgotten, pulls_of
 
 if TYPE_CHECKING:
@@ -126,6 +128,38 @@ class LocalExplanation:
         For a TableModel, `encoded` has them; by column, the coefficient of a text multiplies 1.
         """
         return self.X if self.ranks is None else self.ranks
+
+    @cached_property
+    def coef_std(self) -> Array:
+        """Standard deviations of `coef`, (q, d, m): computed when they are first read.
+
+        Three parts, added as variances: how far noise in the targets moves the coefficients while
+        neighbours, labels and weights stay, with a noise as large as the errors near each sample;
+        how far the models of the neighbours differ, since the slope at a point is not the mean
+        over a neighbourhood; and for an ensemble, how far the members differ. Anchors that are no
+        ridge models are taken as known.
+        """
+        return self._errors_of(np.ones(self.coef.shape[:2]))
+
+    @cached_property
+    def slopes_std(self) -> Array:
+        """Standard deviations of `slopes`, (q, d, m), as `coef_std`."""
+        return self._errors_of(self.slope_factors)
+
+    @property
+    def slope_factors(self) -> Array:
+        """What `coef` is multiplied by for `slopes`, (q, d): 1 but for scaling "quantile"."""
+        if self.encoded is not None:
+            return self.model.by_number(self.encoded.slope_factors)
+        return self.model.regime_model.feature_space.slopes(self.X)
+
+    def _errors_of(self, factors: Array) -> Array:
+        """Standard deviations of the coefficients times factors (q, d)."""
+        raw = self if self.encoded is None else self.encoded
+        q, d, _ = raw.coef.shape
+        identity = np.broadcast_to(np.eye(d), (q, d, d))
+        combined = identity if self.encoded is None else self.model.combinations(raw)
+        return combination_errors(raw.model, raw.X, factors[:, :, None] * combined, raw.samples)
 
     def take(self, rows: ArrayLike) -> "LocalExplanation":
         """The explanation of some of the queries.

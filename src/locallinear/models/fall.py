@@ -5,13 +5,14 @@ the sample's own target. A prediction averages the models of the nearest samples
 the paper's Algorithms 1 and 3, `predict` as Algorithm 2; docs/math.md maps symbols to names.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import arguments as checks
@@ -32,7 +33,7 @@ from .anchors import neighborhood_weights, neighborhoods, place_anchors, rows_of
 from .assignment import assign_labelled, assign_samples, mean_target, stored_targets
 from .explaining import explained
 from .explanation import LocalExplanation
-from .influence import Influence
+from .intervals import HowSure
 from .neighbors import Rule, neighbor_weights
 from .samples import Samples, weights_above_zero
 from .without_itself import WithoutItself
@@ -49,7 +50,7 @@ FITTED += ["_models", "_constant", "_target_names", "_one_target"]
 SHARED = ("Z", "weights")
 
 
-class FALL(Influence, WithoutItself, BaseEstimator):
+class FALL(HowSure, WithoutItself, BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
 
     Z (n, d) are the inputs in the feature space of `scaling` (with learned weights in it where
@@ -68,7 +69,7 @@ class FALL(Influence, WithoutItself, BaseEstimator):
     _one_target: bool
     _mean_target: Array | None  # of the samples, once it was asked for
     # The samples that shaped the anchors; None where those are no linear function of the targets.
-    anchor_samples: AnchorSamples | None
+    _anchor_samples: AnchorSamples | None
 
     def __init__(
         self,
@@ -111,7 +112,8 @@ class FALL(Influence, WithoutItself, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         # The neighbours refer to the samples' memory: copied with them, it would come twice.
-        return {name: v for name, v in super().__getstate__().items() if name != "_neighbors"}
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_neighbors"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -179,6 +181,20 @@ class FALL(Influence, WithoutItself, BaseEstimator):
     def samples(self) -> Samples:
         """The samples that the model keeps, in its feature space."""
         return self._samples
+
+    @property
+    def anchor_samples(self) -> AnchorSamples | None:
+        """The samples that shaped the anchors; None if these are not linear in the targets."""
+        return self._anchor_samples
+
+    @property
+    def located_samples(self) -> Array:
+        """The inputs of all samples in the feature space, (n, d)."""
+        return self._samples["Z"][self._samples.rows()]
+
+    def anchor_prediction(self, Z: Array, anchor: int) -> Array:
+        """What one anchor model predicts for inputs in the feature space, (q, m)."""
+        return Z @ self._models[anchor, :-1] + self._models[anchor, -1]
 
     @property
     def constant(self) -> float:
@@ -281,8 +297,8 @@ class FALL(Influence, WithoutItself, BaseEstimator):
         numbers = self.check_forget(indices)
         self._mean_target = None
         self._samples.remove(numbers)
-        if self.anchor_samples is not None:
-            self.anchor_samples = self.anchor_samples.without(numbers)
+        if self._anchor_samples is not None:
+            self._anchor_samples = self._anchor_samples.without(numbers)
         self._neighbors.update(self._samples.points, self._samples.searchable)
         self.n_samples_fit_ = len(self._samples)
         return self
@@ -325,8 +341,8 @@ class FALL(Influence, WithoutItself, BaseEstimator):
             "attributes": {name: getattr(self, name) for name in FITTED if hasattr(self, name)},
             "nearness": self._geometry.nearness.arrays(),
         }
-        if self.anchor_samples is not None:
-            state["anchor_samples"] = self.anchor_samples.arrays()
+        if self._anchor_samples is not None:
+            state["anchor_samples"] = self._anchor_samples.arrays()
         if like is None:
             state["space"] = self.feature_space.arrays()
         else:
@@ -345,10 +361,10 @@ class FALL(Influence, WithoutItself, BaseEstimator):
         for name in FITTED:
             if name in attributes:
                 setattr(self, name, attributes[name])
-        self.anchor_samples = None
+        self._anchor_samples = None
         if "anchor_samples" in state:
             shape = len(self._models), len(columns["Z"])
-            self.anchor_samples = AnchorSamples.from_arrays(*shape, **state["anchor_samples"])
+            self._anchor_samples = AnchorSamples.from_arrays(*shape, **state["anchor_samples"])
         geometry = Geometry.from_arrays(columns["Z"].shape[1], state["space"], state["nearness"])
         searchable = columns.pop("searchable", None)
         self._hold(geometry, Samples.located(geometry, searchable, **columns))
@@ -416,7 +432,7 @@ class FALL(Influence, WithoutItself, BaseEstimator):
             weights,
             self.random_state,
         )
-        self.anchor_samples = None
+        self._anchor_samples = None
         if anchors.models is not None:
             self.anchor_points_, self._models = anchors.points, anchors.models
         else:
@@ -430,7 +446,7 @@ class FALL(Influence, WithoutItself, BaseEstimator):
             near, total, padding = self._around(points, rows, graph)
             if self.anchor_alpha == 0 or self.anchor_l1_ratio == 0:
                 counted = neighborhood_weights(weights, near, total, padding)
-                self.anchor_samples = AnchorSamples(
+                self._anchor_samples = AnchorSamples(
                     near.astype(np.int32),
                     None if (counted == 1).all() else counted,
                     float(self.anchor_alpha),
@@ -514,8 +530,11 @@ class FALL(Influence, WithoutItself, BaseEstimator):
 
     def predict_located(self, Z: Array, without: Rows | None = None) -> Array:
         """Algorithm 2 for many queries in the feature space: (q, m); `without` as above."""
+        return self.predict_from(Z, *self.shares(Z, without))
+
+    def predict_from(self, Z: Array, shares: Array, near: Rows) -> Array:
+        """The same, of queries whose neighbours and shares (q, K) are known."""
         samples = self._samples
-        shares, near = self.shares(Z, without)
         out = np.empty((len(Z), self._models.shape[2]))
         with one_blas_thread():
             for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
@@ -532,11 +551,22 @@ class FALL(Influence, WithoutItself, BaseEstimator):
                 )
         return out
 
+    def models_around(
+        self, Z: Array, without: Rows | None = None
+    ) -> Iterator[tuple[slice, Array, Array]]:
+        """Chunks of queries with the shares (c, K) and models (c, K, d + 1, m) of neighbours."""
+        samples = self._samples
+        shares, near = self.shares(Z, without)
+        for chunk in row_chunks(len(Z), 2 * near.shape[1] * self._models[0].nbytes):
+            rows = near[chunk].ravel()
+            neighbors = samples["Z"][rows], samples["residuals"][rows], samples["labels"][rows]
+            models = sample_models(*neighbors, self._models, self.alpha, self._constant)
+            yield chunk, shares[chunk], models.reshape(*near[chunk].shape, *models.shape[1:])
+
     def loo_numeric(self) -> Array:
         """Predictions (n, m) of all samples, each without itself, whatever the shape of y was."""
         check_is_fitted(self)
-        Z = self._samples["Z"][self._samples.rows()]
-        return self.predict_located(Z, np.arange(len(Z)))
+        return self.predict_located(self.located_samples, np.arange(len(self._samples)))
 
     def as_users_see(self, prediction: Array) -> Array:
         """Numeric predictions (q, m) in the shape that y had; scores of classes as they are."""
@@ -601,10 +631,11 @@ class FALL(Influence, WithoutItself, BaseEstimator):
             **about,
         )
 
-    def shares(self, Z: Array, without: Rows | None = None) -> tuple[Array, Rows]:
-        """The nearest samples of each query, (q, K), and their weights, which sum to one.
+    def shares(self, Z: Array, without: Rows | None = None, n_near: int = 0) -> tuple[Array, Rows]:
+        """The weights (q, K) of each query's nearest samples, which sum to one, and their rows.
 
-        `without` (q,) are numbers of samples that are no neighbours of the query.
+        `without` (q,) are numbers of samples that are no neighbours of the query. Where `n_near` is
+        more than K, there are so many rows, as far as there are samples, and K weights.
         """
         check_after_fit(self)
         samples, K = self._samples, self.n_neighbors
@@ -612,12 +643,47 @@ class FALL(Influence, WithoutItself, BaseEstimator):
         points = self._geometry.nearness.points(Z)
         if without is None:
             checks.check_enough_samples(K, samples.n_searchable)
-            distances, near = self._neighbors.query(points, K)
+            distances, near = self._neighbors.query(
+                points, min(max(K, n_near), samples.n_searchable)
+            )
         else:
             checks.check_enough_others(K, samples.n_searchable)
-            found = self._neighbors.query(points, K + 1)
+            n_found = min(max(K, n_near) + 1, samples.n_searchable)
+            found = self._neighbors.query(points, n_found)
             distances, near = leave_out(*found, samples.rows(without))
         of_samples = samples.get("weights")
-        sample_weights = None if of_samples is None else of_samples[near]
-        weights = neighbor_weights(distances, self.weights, sample_weights)
+        sample_weights = None if of_samples is None else of_samples[near[:, :K]]
+        weights = neighbor_weights(distances[:, :K], self.weights, sample_weights)
         return combine.normalised(weights), near
+
+    @property
+    def has_seen_targets(self) -> bool:
+        """Whether who is near, or an anchor, depends on a sample's target in an unknown way."""
+        given = bool(np.isnan(self.anchor_points_).any())
+        return self._geometry.uses_targets or (self._anchor_samples is None and not given)
+
+    def refitted(self, numbers: Rows) -> "FALL":
+        """A model with the same parameters, fitted on the samples with these numbers alone."""
+        other = clone(self)
+        for name in ("n_features_in_", "classes_", "_target_names", "_one_target"):
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
+        if other.random_state is None:
+            other.random_state = 0  # the same model whenever it is asked for
+        X, Y = self.training_samples()
+        weights = self.sample_weights
+        part = None if weights is None else weights[numbers]
+        other._fit(X[numbers], Y[numbers], part, None)
+        return other
+
+    @property
+    def sample_weights(self) -> Array | None:
+        """The weights of the samples, (n,); None where all count once."""
+        weights = self._samples.get("weights")
+        return None if weights is None else weights[self._samples.rows()]
+
+    @property
+    def state_key(self) -> tuple[Any, ...]:
+        """What predictions depend on: equal keys, equal predictions."""
+        samples = self._samples
+        return samples, samples.version, self.alpha, self.n_neighbors, self.weights

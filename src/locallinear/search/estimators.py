@@ -30,7 +30,7 @@ from ..checks.inputs import validated_classes, validated_targets
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
-from ..models.influence import Influence
+from ..models.intervals import ClassSets, HowSure, Intervals
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Progress
 from . import scores as _scores
@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class _SearchCV(Influence, WithoutItself, MetaEstimatorMixin, BaseEstimator):
+class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin, BaseEstimator):
     """A search without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -240,7 +240,7 @@ class _SearchCV(Influence, WithoutItself, MetaEstimatorMixin, BaseEstimator):
         self.best_estimator_.save(path)
 
 
-class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
+class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):
     """FALLRegressor with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored exactly as fitting and predicting in a loop would
@@ -323,7 +323,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         return Y[train], partial(_scores.AnyScorer, scoring, X[test], y[test], weights, replay)
 
 
-class FALLClassifierCV(ClassifierMixin, _SearchCV):
+class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored exactly as fitting and predicting in a loop would

@@ -113,3 +113,12 @@ def nearest_probabilities(scores: Array) -> Array:
     threshold = np.take_along_axis(excess, n_positive[:, None] - 1, axis=1)
     positive = np.maximum(scores - threshold, 0.0)
     return positive / positive.sum(axis=1, keepdims=True)
+
+
+def margins(scores: Array) -> Array:
+    """How far each class's score is behind the best other class's, (q, m); below 0: ahead of it."""
+    if scores.shape[1] == 1:
+        return np.full(scores.shape, -np.inf)
+    best = np.sort(scores, axis=1)[:, -2:]
+    rival = np.where(scores == best[:, 1:], best[:, :1], best[:, 1:])
+    return rival - scores
