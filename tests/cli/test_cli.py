@@ -110,6 +110,27 @@ def test_the_report_holds_rows_that_add_up(folder, tmp_path, name):
     assert_allclose(rows["prediction"], expected, rtol=1e-6, atol=1e-6)
 
 
+def test_predictions_come_with_intervals_and_say_which_rows_are_unlike_any(folder, tmp_path):
+    new = pd.read_csv(folder / "new.csv")
+    new.loc[2, "size (m²)"] = 1e6
+    new.to_csv(tmp_path / "far.csv", index=False)
+    arguments = "predict", folder / "price.model", tmp_path / "far.csv", "--interval", "0.8"
+    done = call(*arguments)
+    found = frame_of(done.stdout)
+    names = ["predicted price", "lowest price", "highest price", "novelty"]
+    assert list(found.columns) == names
+    ends = load(folder / "price.model").predict_interval(new, 0.8)
+    assert_allclose(found[["lowest price", "highest price"]], ends)
+    assert found["novelty"][2] > 0.99
+    assert "3" in done.stderr
+    assert "unlike anything seen" in done.stderr
+    classes = frame_of(
+        call("predict", folder / "kind.model", folder / "new.csv", "--interval", "0.9").stdout
+    )
+    for possible, best in zip(classes["possible classes"], classes["predicted kind"], strict=True):
+        assert best in possible.split(" or ")
+
+
 def test_predictions_can_be_written_beside_the_data(folder, tmp_path):
     out = tmp_path / "predicted.csv"
     call("predict", folder / "price.model", folder / "new.csv", "--with-data", "--out", out)

@@ -295,7 +295,13 @@ class Calibration:
 
     def quantiles(self, X: Array, levels: Array) -> Array:
         """Quantiles of the targets of queries, (q, m, l)."""
-        prediction, scale = self.at(X)
+        return self._around(*self.at(X), levels)
+
+    def sample_quantiles(self, levels: Array) -> Array:
+        """Quantiles of the targets of the samples without themselves, (n, m, l)."""
+        return self._around(self.prediction, self.scale_of(self.views), levels)
+
+    def _around(self, prediction: Array, scale: Array, levels: Array) -> Array:
         out = np.empty((*prediction.shape, len(levels)))
         for t, scores in enumerate(self.scores.T):
             found = conformal_quantiles(scores, self.weights, levels)
@@ -320,7 +326,7 @@ class Calibration:
         counts = np.append(0.0, np.cumsum(self.weights[order]))
         # Equal up to rounding is equal.
         below = np.searchsorted(self._ratios[order], ratio * (1 - 1e-9))
-        return counts[below] / (counts[-1] + 1.0)
+        return counts[below] / counts[-1]
 
     @cached_property
     def _ratios(self) -> Array:

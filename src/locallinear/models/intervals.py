@@ -27,13 +27,13 @@ class HowSure(Influence):
         return {name: value for name, value in state.items() if name not in KNOWN}
 
     def novelty(self, X: Any) -> Array:
-        """How unusual each query is for the model, from 0 to nearly 1.
+        """How unusual each query is for the model, from 0 to 1.
 
         The distance of a query to the samples near it, relative to the distances that these
         samples have to others, as the share of the samples for which this ratio is smaller. The
         samples near it are the model's neighbours, by whichever rule; distances are those in its
         feature space. So about one in a hundred new rows has a novelty above 0.99, and rows unlike
-        anything seen have one near 1.
+        anything seen have 1, or nearly so.
 
         Parameters
         ----------
