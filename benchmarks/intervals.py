@@ -14,6 +14,7 @@ benchmarks/intervals.csv, so that the command goes on where it was stopped.
 """
 
 import argparse
+import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -84,6 +85,7 @@ def jackknife_plus(X: NDArray, y: NDArray) -> Fitted:
 def quantile_conformal(X: NDArray, y: NDArray) -> Fitted:
     from mapie.regression import ConformalizedQuantileRegressor
 
+    logging.getLogger().setLevel(logging.WARNING)  # it says of each model that quantiles cross
     fit, rest = train_test_split(np.arange(len(X)), test_size=0.25, random_state=0)
     models = [
         ConformalizedQuantileRegressor(
