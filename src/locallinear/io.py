@@ -24,7 +24,7 @@ from .checks.parameters import check_stored_parameters
 from .runtime.files import whole_file
 
 FORMAT = "locallinear model"
-VERSION = 3
+VERSION = 4
 DIGEST_SIZE = 64
 
 # Splitters that a file can name, for what they are given is what they keep.

@@ -168,7 +168,7 @@ def test_samples_without_a_group_are_refused(name, nothing):
         model.fit(X, y, groups=with_third(np.arange(N) % 4, nothing))
     with pytest.raises(ValueError, match="groups must have a value in every place, but entry 2"):
         model.fit(X, y, groups=np.ma.array(np.arange(N) % 4, mask=THIRD))
-    with pytest.raises(ValueError, match="groups must have one entry per sample"):
+    with pytest.raises(ValueError, match="groups must have one entry per training sample"):
         model.fit(X, y, groups=[1, 2])
 
 

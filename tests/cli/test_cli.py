@@ -111,6 +111,27 @@ def test_the_report_holds_rows_that_add_up(folder, tmp_path, name):
     assert_allclose(rows["prediction"], expected, rtol=1e-6, atol=1e-6)
 
 
+def test_predictions_come_with_intervals_and_say_which_rows_are_unlike_any(folder, tmp_path):
+    new = pd.read_csv(folder / "new.csv")
+    new.loc[2, "size (m²)"] = 1e6
+    new.to_csv(tmp_path / "far.csv", index=False)
+    arguments = "predict", folder / "price.model", tmp_path / "far.csv", "--interval", "0.8"
+    done = call(*arguments)
+    found = frame_of(done.stdout)
+    names = ["predicted price", "lowest price", "highest price", "novelty"]
+    assert list(found.columns) == names
+    ends = load(folder / "price.model").predict_interval(new, 0.8)
+    assert_allclose(found[["lowest price", "highest price"]], ends)
+    assert found["novelty"][2] > 0.99
+    assert "3" in done.stderr
+    assert "unlike anything seen" in done.stderr
+    classes = frame_of(
+        call("predict", folder / "kind.model", folder / "new.csv", "--interval", "0.9").stdout
+    )
+    for possible, best in zip(classes["possible classes"], classes["predicted kind"], strict=True):
+        assert best in possible.split(" or ")
+
+
 def test_predictions_can_be_written_beside_the_data(folder, tmp_path):
     out = tmp_path / "predicted.csv"
     call("predict", folder / "price.model", folder / "new.csv", "--with-data", "--out", out)
@@ -404,9 +425,9 @@ def test_a_file_that_holds_no_table_model_is_refused(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ((b'"version": 3', b'"version": 99'), "a newer version of locallinear (file format 99"),
-        ((b'"version": 3', b'"version": 0'), "an older version of locallinear (file format 0"),
-        ((b'"version": 3', b'"other": 2'), "an older version of locallinear (file format None"),
+        ((b'"version": 4', b'"version": 99'), "a newer version of locallinear (file format 99"),
+        ((b'"version": 4', b'"version": 0'), "an older version of locallinear (file format 0"),
+        ((b'"version": 4', b'"other": 2'), "an older version of locallinear (file format None"),
         ((b'"class": "FALLRegressor"', b'"class": "Later"'), "another version of locallinear: it "
          "holds a 'Later', which this one does not know; update"),
         ((b'"n_anchors"', b'"n_later"'), "another version of locallinear: its FALLRegressor has "
@@ -452,7 +473,7 @@ def test_bad_input_gives_one_sentence_and_status_two(folder, tmp_path):
     houses().assign(price=1.0).to_csv(tmp_path / "flat.csv", index=False)
     houses().rename(columns={"rooms": "Room"}).to_csv(tmp_path / "other.csv", index=False)
     content = members(folder / "price.model")
-    content["model.json"] = content["model.json"].replace(b'"version": 3', b'"version": 99')
+    content["model.json"] = content["model.json"].replace(b'"version": 4', b'"version": 99')
     forge(tmp_path / "new.model", content)
     cases = [
         (("fit", folder / "houses.csv", "--target", "pirce"), "Did you mean 'price'?"),

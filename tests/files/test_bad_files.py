@@ -79,8 +79,8 @@ def changed_page(saved, **changes):
 
 
 def test_a_newer_file_says_to_update(saved):
-    changed_page(saved, version=4)
-    refuse(saved, r"newer version of locallinear \(file format 4, .*update locallinear")
+    changed_page(saved, version=9)
+    refuse(saved, r"newer version of locallinear \(file format 9, .*update locallinear")
 
 
 @pytest.mark.parametrize("name", ["load", "LocalExplanation", "os.system", "FALL", "", None, 3])

@@ -1,5 +1,6 @@
 """Checks of what users pass beside X and y: weights, graphs, indices, features and anchors."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,8 @@ def check_groups(groups: ArrayLike | None, n_samples: int) -> NDArray | None:
     found = np.asarray(groups)
     if found.shape != (n_samples,):
         raise ValueError(
-            f"groups must have one entry per sample, so shape ({n_samples},), but has shape "
-            f"{found.shape}"
+            f"groups must have one entry per training sample, so shape ({n_samples},), but has "
+            f"shape {found.shape}"
         )
     return found
 
@@ -172,6 +173,47 @@ def check_features(features: ArrayLike | None, n_features: int) -> Rows | None:
             f"{n_features - 1}, but is {features!r}; use None for all features"
         )
     return found.astype(np.intp)
+
+
+def check_coverage(coverage: Any) -> float:
+    """The share of targets that intervals or sets contain."""
+    if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+        raise ValueError(
+            f"coverage must be above 0 and below 1, but is {coverage!r}; 0.9 means nine of ten "
+            "targets"
+        )
+    return float(coverage)
+
+
+def check_levels(quantiles: ArrayLike) -> Array:
+    """Levels of quantiles as an array (l,)."""
+    levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(
+            f"quantiles must be levels above 0 and below 1, but are {quantiles!r}; 0.5 is the "
+            "median"
+        )
+    return levels
+
+
+def check_method(method: Any) -> str:
+    """The name of a way to make intervals."""
+    if method not in ("local", "cv+"):
+        raise ValueError(f'method must be "local" or "cv+", but is {method!r}')
+    return str(method)
+
+
+def check_several_groups(groups: ArrayLike | None, n_samples: int) -> NDArray | None:
+    """At least two groups of samples as numbers (n,); None if none are given."""
+    found = check_groups(groups, n_samples)
+    if found is None:
+        return None
+    numbers = np.unique(found, return_inverse=True)[1].reshape(-1)
+    if numbers.max() == 0:
+        raise ValueError(
+            "groups must name at least two groups, but all samples are in one; leave groups out"
+        )
+    return numbers
 
 
 def check_neighbor_weights(weights: ArrayLike, shape: tuple[int, ...]) -> Array:

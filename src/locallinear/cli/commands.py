@@ -35,8 +35,8 @@ from .learning import (
     print_summary,
     read_problem,
 )
-from .options import FILE, folds_option, jobs_option, learning, reading
-from .outputs import contributions, predictions, write_html
+from .options import FILE, SHARE, folds_option, jobs_option, learning, reading
+from .outputs import contributions, predictions, unlike_anything, write_html
 from .terminal import echo
 
 MAX_ROWS = 1000
@@ -185,6 +185,13 @@ def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -
     help="File for the predictions, .csv or .parquet; - is standard output.",
 )
 @click.option("--with-data", is_flag=True, help="Put the columns of DATA before the predictions.")
+@click.option(
+    "--interval",
+    type=SHARE,
+    metavar="SHARE",
+    help="Add intervals that contain this share of the true values, such as 0.9 (for classes: the "
+    "possible ones), and how unlike the training rows each row is, from 0 to 1.",
+)
 @reading
 def predict(
     model: Path,
@@ -193,23 +200,28 @@ def predict(
     decimal: str | None,
     out: Path | None,
     with_data: bool,
+    interval: float | None,
 ) -> None:
     """Predict each row of DATA with a MODEL that `fit` made.
 
     \b
     Example:
         locallinear predict houses.model new-houses.csv --out prices.csv
+        locallinear predict houses.model new-houses.csv --interval 0.9 --out prices.csv
     """  # noqa: D301
     if out is not None and out.suffix.lower() not in {"", ".csv", *PARQUET}:
         raise BadInput(f"--out should end in .csv or .parquet, but {out} does not.")
     check_writable(out, model, data)
     fitted = load_model(model)
     table = read_for(fitted, data, delimiter, decimal)
-    result = predictions(fitted, table)
+    result = predictions(fitted, table, interval)
+    note = None if interval is None else unlike_anything(result)
     if with_data:
         kept = table.frame[[name for name in table.columns if name not in result.columns]]
         result = kept.convert_dtypes().join(result)  # 251 was read as 251.0
     write_table(result, out)
+    if note is not None:
+        echo(note, err=True)
 
 
 @main.command(short_help="Explain the prediction of each row of a table.")

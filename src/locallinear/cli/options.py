@@ -29,6 +29,15 @@ class Seconds(click.FloatRange):
         return number
 
 
+class Share(click.FloatRange):
+    """A share above 0 and below 1."""
+
+    name = "share"
+
+    def __init__(self) -> None:
+        super().__init__(0, 1, min_open=True, max_open=True)
+
+
 class FileName(click.Path):
     """The path of a file; an empty name, such as that of a variable that is not set, is refused."""
 
@@ -57,6 +66,7 @@ class Threads(click.types.IntParamType):
 
 FILE = FileName()
 SECONDS = Seconds()
+SHARE = Share()
 THREADS = Threads()
 SEED = click.IntRange(0, 2**32 - 1)
 

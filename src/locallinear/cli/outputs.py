@@ -18,19 +18,55 @@ if TYPE_CHECKING:
     import pandas
 
 COMPANION_SECONDS = 10.0
+# Novelty above which a row is called unlike anything seen, and how many such rows are named.
+UNSEEN, MAX_NAMED = 0.99, 5
 
 
-def predictions(model: TableModel, table: Table) -> "pandas.DataFrame":
-    """One column per target, or the class and one column per probability of a class."""
+def predictions(
+    model: TableModel, table: Table, coverage: float | None = None
+) -> "pandas.DataFrame":
+    """One column per target, or the class and one column per probability of a class.
+
+    With a coverage, two columns with the ends of an interval per target, or one with the possible
+    classes, and how unusual each row is.
+    """
     pandas = pandas_module()
     targets, X = model.encoding.targets, model.encode(table)
     if not model.encoding.classify:
         values = model.estimator.predict(X).reshape(len(X), -1)
-        return pandas.DataFrame(values, columns=[f"predicted {name}" for name in targets])
+        columns = {f"predicted {name}": values[:, t] for t, name in enumerate(targets)}
+        if coverage is not None:
+            ends = model.estimator.predict_interval(X, coverage).reshape(len(X), -1, 2)
+            for t, name in enumerate(targets):
+                columns |= {f"lowest {name}": ends[:, t, 0], f"highest {name}": ends[:, t, 1]}
+            columns["novelty"] = model.estimator.novelty(X)
+        return pandas.DataFrame(columns)
     probabilities = model.estimator.predict_proba(X)
     columns = {f"predicted {targets[0]}": model.classes_[probabilities.argmax(axis=1)]}
     columns |= {f"probability of {c}": probabilities[:, i] for i, c in enumerate(model.classes_)}
+    if coverage is not None:
+        sets = model.estimator.predict_set(X, coverage)
+        names = [str(c) for c in model.classes_]
+        columns["possible classes"] = [
+            " or ".join(name for name, possible in zip(names, row, strict=True) if possible)
+            for row in sets
+        ]
+        columns["novelty"] = model.estimator.novelty(X)
     return pandas.DataFrame(columns)
+
+
+def unlike_anything(result: "pandas.DataFrame") -> str | None:
+    """A sentence on the rows that are unlike anything seen; None if there are none."""
+    novel = np.flatnonzero(result["novelty"] > UNSEEN)
+    if not len(novel):
+        return None
+    rows = ", ".join(str(i + 1) for i in novel[:MAX_NAMED])
+    more = f" and {len(novel) - MAX_NAMED} more" if len(novel) > MAX_NAMED else ""
+    noun, verb = ("Row", "is") if len(novel) == 1 else ("Rows", "are")
+    return (
+        f"{noun} {rows}{more} {verb} unlike anything seen (novelty above {UNSEEN}); trust neither "
+        "prediction nor interval there."
+    )
 
 
 def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":

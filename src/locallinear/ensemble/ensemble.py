@@ -27,13 +27,15 @@ from ..checks.stored import check_stored_calibration
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
+from ..models.intervals import HowSure
+from ..models.siblings import groups_of
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Bar
 from ..runtime.threads import one_blas_thread_for, thread_parts
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
 from ..search.splits import Split
-from .groups import Group, groups_of, make_groups, plan_groups
+from .groups import Group, make_groups, plan_groups
 from .members import (
     Kind,
     OutOfFold,
@@ -86,7 +88,7 @@ class Clock:
         return self.elapsed() > share * self.budget
 
 
-class Ensemble(WithoutItself, BaseEstimator):
+class Ensemble(HowSure, WithoutItself, BaseEstimator):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -155,6 +157,12 @@ class Ensemble(WithoutItself, BaseEstimator):
         """
         check_is_fitted(self)
         return self.estimators_[0]
+
+    @property
+    def members(self) -> list[FALL]:
+        """The fitted models whose mean this is."""
+        check_is_fitted(self)
+        return self.estimators_
 
     def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
         """Predictions of samples by members that had not seen them, and the fold of each sample.

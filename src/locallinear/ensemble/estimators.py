@@ -11,6 +11,7 @@ from ..checks.inputs import check_classes, check_queries, validated_classes, val
 from ..io import register
 from ..models.calibration import Calibrated, calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
+from ..models.intervals import ClassSets, Intervals
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .ensemble import Ensemble
 from .members import Kind, plain_kinds
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @register
-class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
+class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensemble):
     """The mean of FALL regressors with different neighbourhoods.
 
     The neighbourhoods of each member use a random part of the features (features that decide more
@@ -125,17 +126,20 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
         ----------
         X : array-like (q, d)
         return_std : bool, default=False
-            Whether to return the members' standard deviation as well: how far they disagree. It
-            leaves out the noise that all of them share.
+            Whether to return the standard deviation of the targets around the predictions as well.
+            It is calibrated as the intervals of `predict_interval` are, and so contains the noise
+            that all members share; their disagreement helps to tell where it is large.
 
         Returns
         -------
         mean, or (mean, std)
         """
-        of_members = self._predict_members(check_queries(self, X))
-        cut = np.s_[:, 0] if self.regime_model.one_target else np.s_[:]
-        mean = of_members.mean(axis=0)[cut]
-        return (mean, of_members.std(axis=0)[cut]) if return_std else mean
+        X, as_users_see = check_queries(self, X), self.regime_model.as_users_see
+        if not return_std:
+            return as_users_see(self.predict_checked(X))
+        known = self.conformal()
+        mean, scale = known.at(X)
+        return as_users_see(mean), as_users_see(known.deviation_of(scale))
 
     def _check_samples(self, X: Any, y: Any) -> tuple[Array, Array]:
         return validated_targets(self, X, y)
@@ -161,7 +165,7 @@ class FALLEnsembleRegressor(RegressorMixin, MultiOutputMixin, Ensemble):
 
 
 @register
-class FALLEnsembleClassifier(ClassifierMixin, Calibrated, Ensemble):
+class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
     """The mean of FALL classifiers with different neighbourhoods.
 
     The neighbourhoods of each member use a random part of the features; its models use all

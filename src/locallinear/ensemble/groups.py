@@ -86,11 +86,3 @@ def make_groups(
             number += 1
         made.append(members)
     return made
-
-
-def groups_of(members: Sequence[FALL]) -> list[list[FALL]]:
-    """Fitted members by the geometry that they share."""
-    groups: dict[int, list[FALL]] = {}
-    for member in members:
-        groups.setdefault(id(member.nearness), []).append(member)
-    return list(groups.values())

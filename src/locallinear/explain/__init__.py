@@ -10,6 +10,7 @@ by `plot`, and jinja2 and plotly by `write_report`, when they are called.
 from .alpha_path_display import AlphaPathDisplay
 from .coefficient_display import CoefficientDisplay
 from .contribution_display import ContributionDisplay
+from .coverage import interval_coverage
 from .effect_display import EffectDisplay
 from .page import write_report
 from .prediction_display import PredictionDisplay
@@ -24,6 +25,7 @@ __all__ = [
     "PredictionDisplay",
     "RegimeDisplay",
     "data_of_explanation",
+    "interval_coverage",
     "report_data",
     "write_report",
 ]

@@ -74,6 +74,11 @@ class Geometry:
     space: Space
     nearness: Nearness
 
+    @property
+    def uses_targets(self) -> bool:
+        """Whether it was learned from the targets, or trees were grown on them."""
+        return isinstance(self.nearness, Forest) or isinstance(self.space, WeightedSpace)
+
     def locate(self, X: Array) -> tuple[Array, Array]:
         """Inputs in the feature space, and where they are for the neighbour search."""
         Z = self.space.transform(X)

@@ -37,6 +37,8 @@ beyond the paper:
 probabilities from one-hot targets              `local.probabilities`
 Σ_j α_{h_j} W_{h_j}ᵀ x̃_{h_j}, and differences   `local.layers.layers`
 from the neighbours by feature
+y_pred as a weighted sum of the targets         `local.smoother`: M_l is `anchor_map`
+the scale of errors, and their quantiles        `local.spread`
 choices of anchors as their number grows        `local.models.choose_again`
 predictions and errors for many parameters      `grid.predictions`: v numbers of neighbours,
 at once                                         L values of λ, C choices of anchors

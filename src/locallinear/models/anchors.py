@@ -105,7 +105,14 @@ def neighborhoods(
     total : where the sum of a neighbourhood's sample weights ends
     padding : (k, K) marks rows that do not count, where neighbourhoods have unequal sizes
     """
+    return Z[near], Y[near], neighborhood_weights(weights, near, total, padding)
+
+
+def neighborhood_weights(
+    weights: Array | None, near: Rows, total: float, padding: NDArray[np.bool_] | None
+) -> Array:
+    """How much each of the samples around k anchors counts, (k, K); as for `neighborhoods`."""
     shares = np.ones(near.shape) if weights is None else cut_at(weights[near], total)
     if padding is not None:
         shares[padding] = 0.0
-    return Z[near], Y[near], shares
+    return shares

@@ -12,12 +12,13 @@ from ..checks.inputs import check_classes, validated_classes, validated_targets
 from ..io import register
 from .calibration import Calibrated
 from .fall import FALL
+from .intervals import ClassSets, Intervals
 
 Array = NDArray[np.float64]
 
 
 @register
-class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
+class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
     """Fast anchor-regularised local linear regression.
 
     Each training sample has its own linear model, which is pulled towards the best of several
@@ -212,7 +213,7 @@ class FALLRegressor(RegressorMixin, MultiOutputMixin, FALL):
 
 
 @register
-class FALLClassifier(ClassifierMixin, Calibrated, FALL):
+class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
     """Fast anchor-regularised local linear classification.
 
     FALL on one target per class, 1 for the samples of the class and 0 for the others. The

@@ -1,6 +1,7 @@
 """Why a prediction is what it is: the exact linear model behind it, and what it was made from."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks.arguments import check_indices
 from ..runtime.extras import extra
+from .coefficient_errors import combination_errors
+from .pulls import Pulls, changes_if_forgotten, pulls_of
 from .shapley import shapley_of
 
 if TYPE_CHECKING:
@@ -127,6 +130,38 @@ class LocalExplanation:
         """
         return self.X if self.ranks is None else self.ranks
 
+    @cached_property
+    def coef_std(self) -> Array:
+        """Standard deviations of `coef`, (q, d, m): computed when they are first read.
+
+        Three parts, added as variances: how far noise in the targets moves the coefficients while
+        neighbours, labels and weights stay, with a noise as large as the errors near each sample;
+        how far the models of the neighbours differ, since the slope at a point is not the mean
+        over a neighbourhood; and for an ensemble, how far the members differ. Anchors that are no
+        ridge models are taken as known.
+        """
+        return self._errors_of(np.ones(self.coef.shape[:2]))
+
+    @cached_property
+    def slopes_std(self) -> Array:
+        """Standard deviations of `slopes`, (q, d, m), as `coef_std`."""
+        return self._errors_of(self.slope_factors)
+
+    @property
+    def slope_factors(self) -> Array:
+        """What `coef` is multiplied by for `slopes`, (q, d): 1 but for scaling "quantile"."""
+        if self.encoded is not None:
+            return self.model.by_number(self.encoded.slope_factors)
+        return self.model.regime_model.feature_space.slopes(self.X)
+
+    def _errors_of(self, factors: Array) -> Array:
+        """Standard deviations of the coefficients times factors (q, d)."""
+        raw = self if self.encoded is None else self.encoded
+        q, d, _ = raw.coef.shape
+        identity = np.broadcast_to(np.eye(d), (q, d, d))
+        combined = identity if self.encoded is None else self.model.combinations(raw)
+        return combination_errors(raw.model, raw.X, factors[:, :, None] * combined, raw.samples)
+
     def take(self, rows: ArrayLike) -> "LocalExplanation":
         """The explanation of some of the queries.
 
@@ -150,6 +185,66 @@ class LocalExplanation:
                 taken[name] = getattr(of_queries, "iloc", of_queries)[rows]
         encoded = None if self.encoded is None else self.encoded.take(rows)
         return replace(self, **taken, encoded=encoded)
+
+    def influence(self, row: int = 0) -> Pulls:
+        """The training samples that pull one prediction up or down, strongest first.
+
+        Parameters
+        ----------
+        row : int
+            Which of the queries.
+
+        Returns
+        -------
+        Pulls
+            With `to_frame`. `influence` of the models says what counts, and what is refused.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from locallinear import FALLRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> why = FALLRegressor(random_state=0).fit(X, y).explain(X[:1] + 0.01)
+        >>> because = why.influence(0)
+        >>> round(float(because.baseline[0] + because.pulls.sum() - why.prediction[0]), 6)
+        0.0
+        """
+        if self.encoded is not None:
+            return self.encoded.influence(row)
+        one = self.take(row)
+        return pulls_of(self.model, one.X, one.samples, self.target_names)
+
+    def if_forgotten(self, row: int = 0) -> tuple[NDArray[np.intp], Array]:
+        """Which samples, if forgotten, would change one prediction most, and by how much.
+
+        `forget` keeps the anchors, so only neighbours of the query change it: the next nearest
+        sample takes the place of a forgotten one.
+
+        Parameters
+        ----------
+        row : int
+            Which of the queries; not one of samples that are explained without themselves.
+
+        Returns
+        -------
+        samples : array (r,)
+            Numbers of the samples, the one with the largest change first.
+        changes : array (r, m)
+            The prediction without each of them minus the prediction as it is.
+        """
+        if self.encoded is not None:
+            return self.encoded.if_forgotten(row)
+        if self.samples is not None:
+            raise ValueError(
+                "if_forgotten needs a query, but this explanation is of samples without "
+                "themselves; explain the inputs of the samples instead"
+            )
+        one = self.take(row)
+        neighbors = np.unique(one.neighbors[one.neighbor_weights > 0])
+        now = np.reshape(one.prediction, (1, -1))
+        changes = changes_if_forgotten(self.model, one.X, neighbors, now)
+        order = np.argsort(-np.abs(changes).max(axis=1), kind="stable")
+        return neighbors[order], changes[order]
 
     def shapley(
         self, background: Any = None, n_permutations: int = 2, random_state: Any = None

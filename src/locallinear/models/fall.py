@@ -5,14 +5,14 @@ the sample's own target. A prediction averages the models of the nearest samples
 the paper's Algorithms 1 and 3, `predict` as Algorithm 2; docs/math.md maps symbols to names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import arguments as checks
@@ -28,7 +28,8 @@ from ..kernels.local.anchors import fit_models
 from ..kernels.local.models import sample_models
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread, one_blas_thread_for
-from .anchors import neighborhoods, place_anchors, rows_of_points
+from .anchor_samples import AnchorSamples
+from .anchors import neighborhood_weights, neighborhoods, place_anchors, rows_of_points
 from .assignment import (
     assign_all,
     assign_labelled,
@@ -39,6 +40,7 @@ from .assignment import (
 )
 from .explaining import explained
 from .explanation import LocalExplanation
+from .intervals import HowSure
 from .neighbors import Rule, neighbor_weights
 from .samples import Samples, weights_above_zero
 from .without_itself import WithoutItself
@@ -61,7 +63,7 @@ SHARED = ("Z", "weights")
 SIBLINGS_SHARE = ("Z", "points", "weights")
 
 
-class FALL(WithoutItself, BaseEstimator):
+class FALL(HowSure, WithoutItself, BaseEstimator):
     """What regression and classification share: everything but the meaning of the targets.
 
     Z (n, d) are the inputs in the feature space of `scaling` (with learned weights in it where
@@ -80,6 +82,8 @@ class FALL(WithoutItself, BaseEstimator):
     _target_names: list[str]
     _one_target: bool
     _mean_target: Array | None  # of the samples, once it was asked for
+    # The samples that shaped the anchors; None where those are no linear function of the targets.
+    _anchor_samples: AnchorSamples | None
 
     def __init__(
         self,
@@ -122,7 +126,8 @@ class FALL(WithoutItself, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         # The neighbours refer to the samples' memory: copied with them, it would come twice.
-        return {name: v for name, v in super().__getstate__().items() if name != "_neighbors"}
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_neighbors"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -181,6 +186,36 @@ class FALL(WithoutItself, BaseEstimator):
         return self._geometry.space
 
     @property
+    def members(self) -> "list[FALL]":
+        """The fitted models whose mean this is: itself."""
+        check_is_fitted(self)
+        return [self]
+
+    @property
+    def samples(self) -> Samples:
+        """The samples that the model keeps, in its feature space."""
+        return self._samples
+
+    @property
+    def anchor_samples(self) -> AnchorSamples | None:
+        """The samples that shaped the anchors; None if these are not linear in the targets."""
+        return self._anchor_samples
+
+    @property
+    def located_samples(self) -> Array:
+        """The inputs of all samples in the feature space, (n, d)."""
+        return self._samples["Z"][self._samples.rows()]
+
+    def anchor_prediction(self, Z: Array, anchor: int) -> Array:
+        """What one anchor model predicts for inputs in the feature space, (q, m)."""
+        return Z @ self._models[anchor, :-1] + self._models[anchor, -1]
+
+    @property
+    def constant(self) -> float:
+        """The constant feature of every input: 1, or 0 without an intercept."""
+        return self._constant
+
+    @property
     def mean_target(self) -> Array:
         """The weighted mean of the samples' numeric targets, (m,); of classes their shares."""
         check_is_fitted(self)
@@ -226,10 +261,13 @@ class FALL(WithoutItself, BaseEstimator):
             Numeric targets; for a classifier 1 for the sample's class and 0 for the others.
         """
         check_is_fitted(self)
-        rows = self._samples.rows()
-        Y = stored_targets(self._samples, self._models, rows)
+        return self._sample_inputs(), self.targets()
+
+    def targets(self, numbers: Rows | None = None) -> Array:
+        """Numeric targets (c, m) of the samples with these numbers; without numbers, of all."""
+        Y = stored_targets(self._samples, self._models, self._samples.rows(numbers))
         # A class is 1 or 0, which a residual plus its model is only up to rounding.
-        return self._sample_inputs(), Y.round() + 0.0 if is_classifier(self) else Y
+        return Y.round() + 0.0 if is_classifier(self) else Y
 
     def _sample_inputs(self) -> Array:
         """The inputs of all samples in units, (n, d)."""
@@ -317,6 +355,8 @@ class FALL(WithoutItself, BaseEstimator):
         for model in [self, *siblings]:
             model._mean_target = None
             model._samples.remove(numbers)
+            if model._anchor_samples is not None:
+                model._anchor_samples = model._anchor_samples.without(numbers)
             model.n_samples_fit_ = len(model._samples)
         self._neighbors.update(self._samples.points, self._samples.searchable)
         for model in siblings:
@@ -362,6 +402,8 @@ class FALL(WithoutItself, BaseEstimator):
         }
         if like is None or like.nearness is not self.nearness:
             state["nearness"] = self.nearness.arrays()
+        if self._anchor_samples is not None:
+            state["anchor_samples"] = self._anchor_samples.arrays()
         if like is None:
             state["space"] = self.feature_space.arrays()
         else:
@@ -386,6 +428,10 @@ class FALL(WithoutItself, BaseEstimator):
         else:
             d = columns["Z"].shape[1]
             geometry = Geometry.from_arrays(d, state["space"], state["nearness"])
+        self._anchor_samples = None
+        if "anchor_samples" in state:
+            shape = len(self._models), len(columns["Z"])
+            self._anchor_samples = AnchorSamples.from_arrays(*shape, **state["anchor_samples"])
         searchable = columns.pop("searchable", None)
         self._hold(geometry, Samples.located(geometry, searchable, **columns))
 
@@ -473,6 +519,7 @@ class FALL(WithoutItself, BaseEstimator):
             weights,
             self.random_state,
         )
+        self._anchor_samples = None
         if anchors.models is not None:
             self.anchor_points_, self._models = anchors.points, anchors.models
         else:
@@ -484,6 +531,14 @@ class FALL(WithoutItself, BaseEstimator):
             else:
                 self.anchor_points_ = np.array(self.anchor_selection, dtype=np.float64)
             near, total, padding = self._around(points, rows, graph)
+            if self.anchor_alpha == 0 or self.anchor_l1_ratio == 0:
+                counted = neighborhood_weights(weights, near, total, padding)
+                self._anchor_samples = AnchorSamples(
+                    near.astype(np.int32),
+                    None if (counted == 1).all() else counted,
+                    float(self.anchor_alpha),
+                    bool(self.fit_intercept),
+                )
             self._models = np.empty((len(points), Z.shape[1] + 1, Y.shape[1]))
             row_bytes = near.shape[1] * (Z.shape[1] + Y.shape[1]) * 8 * 4
             for chunk in row_chunks(len(points), row_bytes):
@@ -587,8 +642,11 @@ class FALL(WithoutItself, BaseEstimator):
 
     def predict_located(self, Z: Array, without: Rows | None = None) -> Array:
         """Algorithm 2 for many queries in the feature space: (q, m); `without` as above."""
+        return self.predict_from(Z, *self.shares(Z, without))
+
+    def predict_from(self, Z: Array, shares: Array, near: Rows) -> Array:
+        """The same, of queries whose neighbours and shares (q, K) are known."""
         samples = self._samples
-        shares, near = self._shares(Z, without)
         out = np.empty((len(Z), self._models.shape[2]))
         with one_blas_thread_for(len(Z)):
             for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(self._models)) * 8):
@@ -612,7 +670,7 @@ class FALL(WithoutItself, BaseEstimator):
         from ..kernels.local.siblings import correction_factors, predict_one  # compiled
 
         models, Z = [self, *siblings], np.ascontiguousarray(Z)
-        shares, near = self._shares(Z, without)
+        shares, near = self.shares(Z, without)
         inputs = self._samples["Z"]
         factors = correction_factors(Z, inputs, near, shares, float(self.alpha), self._constant)
         out = np.empty((len(models), len(Z), self._models.shape[2]))
@@ -621,11 +679,22 @@ class FALL(WithoutItself, BaseEstimator):
             predict_one(Z, near, shares, factors, *own, prediction)
         return out
 
+    def models_around(
+        self, Z: Array, without: Rows | None = None
+    ) -> Iterator[tuple[slice, Array, Array]]:
+        """Chunks of queries with the shares (c, K) and models (c, K, d + 1, m) of neighbours."""
+        samples = self._samples
+        shares, near = self.shares(Z, without)
+        for chunk in row_chunks(len(Z), 2 * near.shape[1] * self._models[0].nbytes):
+            rows = near[chunk].ravel()
+            neighbors = samples["Z"][rows], samples["residuals"][rows], samples["labels"][rows]
+            models = sample_models(*neighbors, self._models, self.alpha, self._constant)
+            yield chunk, shares[chunk], models.reshape(*near[chunk].shape, *models.shape[1:])
+
     def loo_numeric(self) -> Array:
         """Predictions (n, m) of all samples, each without itself, whatever the shape of y was."""
         check_is_fitted(self)
-        Z = self._samples["Z"][self._samples.rows()]
-        return self.predict_located(Z, np.arange(len(Z)))
+        return self.predict_located(self.located_samples, np.arange(len(self._samples)))
 
     def as_users_see(self, prediction: Array) -> Array:
         """Numeric predictions (q, m) in the shape that y had; scores of classes as they are."""
@@ -666,7 +735,7 @@ class FALL(WithoutItself, BaseEstimator):
 
         `about` are fields of it; with `samples`, each query is explained without that sample.
         """
-        shares, near = self._shares(Z, about.get("samples"))
+        shares, near = self.shares(Z, about.get("samples"))
         found = explained(
             X,
             Z,
@@ -690,10 +759,11 @@ class FALL(WithoutItself, BaseEstimator):
             **about,
         )
 
-    def _shares(self, Z: Array, without: Rows | None = None) -> tuple[Array, Rows]:
-        """The nearest samples of each query, (q, K), and their weights, which sum to one.
+    def shares(self, Z: Array, without: Rows | None = None, n_near: int = 0) -> tuple[Array, Rows]:
+        """The weights (q, K) of each query's nearest samples, which sum to one, and their rows.
 
-        `without` (q,) are numbers of samples that are no neighbours of the query.
+        `without` (q,) are numbers of samples that are no neighbours of the query. Where `n_near` is
+        more than K, there are so many rows, as far as there are samples, and K weights.
         """
         check_after_fit(self)
         samples, K = self._samples, self.n_neighbors
@@ -701,12 +771,43 @@ class FALL(WithoutItself, BaseEstimator):
         points = self._geometry.nearness.points(Z)
         if without is None:
             checks.check_enough_samples(K, samples.n_searchable)
-            distances, near = self._neighbors.query(points, K)
+            distances, near = self._neighbors.query(
+                points, min(max(K, n_near), samples.n_searchable)
+            )
         else:
             checks.check_enough_others(K, samples.n_searchable)
-            found = self._neighbors.query(points, K + 1)
+            n_found = min(max(K, n_near) + 1, samples.n_searchable)
+            found = self._neighbors.query(points, n_found)
             distances, near = leave_out(*found, samples.rows(without))
         of_samples = samples.get("weights")
-        sample_weights = None if of_samples is None else of_samples[near]
-        weights = neighbor_weights(distances, self.weights, sample_weights)
+        sample_weights = None if of_samples is None else of_samples[near[:, :K]]
+        weights = neighbor_weights(distances[:, :K], self.weights, sample_weights)
         return combine.normalised(weights), near
+
+    @property
+    def has_seen_targets(self) -> bool:
+        """Whether who is near, or an anchor, depends on a sample's target in an unknown way."""
+        given = bool(np.isnan(self.anchor_points_).any())
+        return self._geometry.uses_targets or (self._anchor_samples is None and not given)
+
+    def refitted(self, numbers: Rows, siblings: "Sequence[FALL]" = ()) -> "list[FALL]":
+        """Itself and its siblings, fitted again on the samples with these numbers alone."""
+        again = [clone(model) for model in [self, *siblings]]
+        first = again[0]
+        for name in ("n_features_in_", "classes_", "_target_names", "_one_target"):
+            if hasattr(self, name):
+                setattr(first, name, getattr(self, name))
+        for model in again:
+            if model.random_state is None:
+                model.random_state = 0  # the same model whenever it is asked for
+        X, Y = self.training_samples()
+        weights = self.training_weights()
+        part = None if weights is None else weights[numbers]
+        first._fit(X[numbers], Y[numbers], part, None, again[1:])
+        return again
+
+    @property
+    def state_key(self) -> tuple[Any, ...]:
+        """What predictions depend on: equal keys, equal predictions."""
+        samples = self._samples
+        return samples, samples.version, self.alpha, self.n_neighbors, self.weights

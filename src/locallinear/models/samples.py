@@ -34,6 +34,7 @@ class Samples:
         self._buffers = columns
         self._used = len(next(iter(columns.values())))
         self._live: Rows | None = None  # None while nothing is removed
+        self.version = 0  # how often rows came or went
         self.n_searchable = self._used
         if searchable is not None:
             self._buffers["searchable"] = searchable
@@ -103,6 +104,7 @@ class Samples:
 
     def append(self, searchable: Mask, **columns: NDArray) -> int:
         """Add rows to the end; returns the first of them."""
+        self.version += 1
         start, stop = self._used, self._used + len(searchable)
         if "searchable" not in self and not searchable.all():
             self._buffers["searchable"] = np.ones(start, dtype=bool)
@@ -123,6 +125,7 @@ class Samples:
 
     def cut(self, first: int) -> None:
         """Take back what `append` added from row `first` on."""
+        self.version += 1
         if "searchable" in self:
             self.n_searchable -= int(np.count_nonzero(self["searchable"][first:]))
         else:
@@ -154,6 +157,7 @@ class Samples:
 
     def remove(self, numbers: Rows) -> None:
         """Remove the rows with these numbers."""
+        self.version += 1
         if "searchable" not in self:
             self.add_column("searchable", True)
         gone = self.rows(numbers)

@@ -32,6 +32,7 @@ from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
+from ..models.intervals import ClassSets, HowSure, Intervals
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Progress
 from . import scores as _scores
@@ -46,7 +47,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
+class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin, BaseEstimator):
     """A search without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -277,13 +278,19 @@ class _SearchCV(WithoutItself, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_
 
+    @property
+    def members(self) -> list[FALL]:
+        """The fitted models whose mean this is: the best estimator."""
+        check_is_fitted(self)
+        return [self.best_estimator_]
+
     def save(self, path: str | Path) -> None:
         """Write the best estimator to a file that `locallinear.load` reads."""
         check_is_fitted(self)
         self.best_estimator_.save(path)
 
 
-class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
+class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):
     """FALLRegressor with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored exactly as fitting and predicting in a loop would
@@ -374,7 +381,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, _SearchCV):
         return Y[train], partial(_scores.AnyScorer, scoring, X[test], y[test], weights, replay)
 
 
-class FALLClassifierCV(ClassifierMixin, _SearchCV):
+class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored exactly as fitting and predicting in a loop would

@@ -174,6 +174,41 @@ class TableModel:
             **parts,
         )
 
+    def combinations(self, raw: LocalExplanation) -> Array:
+        """The coefficients of columns as combinations (q, p, d) of those of an estimator.
+
+        The coefficient of a text is what its features add.
+        """
+        owners = self.encoding.owners
+        parts = np.zeros((len(raw.coef), len(self.encoding.columns), len(owners)))
+        for i, column in enumerate(self.encoding.columns):
+            own = owners == i
+            parts[:, i, own] = raw.regressors[:, own] if column.is_text else own[own]
+        return parts
+
+    def by_number(self, values: Array) -> Array:
+        """Values of features (q, d) by column, (q, p): of columns of numbers, and 1 for text."""
+        found = np.ones((len(values), len(self.encoding.columns)))
+        for i, column in enumerate(self.encoding.columns):
+            if not column.is_text:
+                found[:, i] = values[:, np.searchsorted(self.encoding.owners, i)]
+        return found
+
+    def predict_interval(self, data: Any, coverage: float = 0.9, **options: Any) -> Array:
+        """Predict intervals, (q, 2) or (q, m, 2), as `FALLRegressor.predict_interval`."""
+        inputs = self.encode(data)
+        return self.estimator.predict_interval(inputs, coverage, **options)
+
+    def predict_set(self, data: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Predict sets of classes, (q, m), as `FALLClassifier.predict_set`."""
+        inputs = self.encode(data)
+        return self.estimator.predict_set(inputs, coverage)
+
+    def novelty(self, data: Any) -> Array:
+        """How unusual each row is, (q,), as `FALLRegressor.novelty`."""
+        inputs = self.encode(data)
+        return self.estimator.novelty(inputs)
+
     def save(self, path: str | Path | IO[bytes]) -> None:
         """Write the model to a file that `locallinear.load` reads; it is complete or absent."""
         save(self, path)

@@ -96,3 +96,12 @@ def averaged_models(
     correction[:, :-1] = (x * scale).swapaxes(1, 2) @ residuals
     correction[:, -1] = ((constant * scale) * residuals).sum(axis=1)
     return anchor_part, correction
+
+
+def margins(scores: Array) -> Array:
+    """How far each class's score is behind the best other class's, (q, m); below 0: ahead of it."""
+    if scores.shape[1] == 1:
+        return np.full(scores.shape, -np.inf)
+    best = np.sort(scores, axis=1)[:, -2:]
+    rival = np.where(scores == best[:, 1:], best[:, :1], best[:, 1:])
+    return rival - scores

@@ -29,10 +29,12 @@ def layers(
 ) -> tuple[Array, Array]:
     """Levels (q, m) and differences (q, d, m); arguments as for `combine.predict`."""
     anchors = weights[:, :, None, None] * models[labels]
-    scaled = correction_weights(x, weights, alpha, constant)[:, :, None] * residuals
+    # The inputs come before the residuals, as in `combine.averaged_models`.
+    scale = correction_weights(x, weights, alpha, constant)[:, :, None]
     offsets = X[:, None, :] - x
     differences = np.einsum("qkd,qkdm->qdm", offsets, anchors[:, :, :-1])
-    differences += (offsets * x).swapaxes(1, 2) @ scaled
+    differences += (offsets * (x * scale)).swapaxes(1, 2) @ residuals
     levels = np.einsum("qkd,qkdm->qm", x, anchors[:, :, :-1]) + anchors[:, :, -1].sum(axis=1)
     squares = np.einsum("qkd,qkd->qk", x, x) + constant
-    return levels + np.einsum("qk,qkm->qm", squares, scaled), differences
+    levels += ((squares[:, :, None] * scale) * residuals).sum(axis=1)
+    return levels, differences

@@ -1,0 +1,103 @@
+"""How often intervals contain the truth: the data of a coverage plot, overall and by prediction.
+
+A model whose intervals are as wide for cheap houses as for dear ones can cover nine of ten houses
+and still be wrong about both. So the rows are also divided into fifths of their prediction.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+N_PARTS = 5
+
+
+class Part(TypedDict):
+    """Rows whose prediction lies between two values, and the share that each interval contains."""
+
+    lowest: float
+    highest: float
+    n_rows: int
+    covered: list[float]
+    width: list[float]
+
+
+class Coverage(TypedDict):
+    """Shares of targets within intervals.
+
+    ``expected`` are the coverages asked for; ``covered`` and ``width``, the mean, belong to them;
+    ``parts`` are fifths of the prediction; ``source`` is "held-out rows" or "samples without
+    themselves".
+    """
+
+    target: str
+    source: str
+    n_rows: int
+    expected: list[float]
+    covered: list[float]
+    width: list[float]
+    parts: list[Part]
+
+
+def interval_coverage(
+    model: Any,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    coverages: Sequence[float] = COVERAGES,
+) -> list[Coverage]:
+    """Shares of targets within the intervals of a fitted regressor, per target.
+
+    Parameters
+    ----------
+    model : fitted regressor of this library
+    X, y : rows that the model has not seen, and their targets
+        Without them, the training samples without themselves. These made the intervals, so they
+        agree overall; how they are spread over the fifths is still of use.
+    coverages : sequence of float
+
+    Returns
+    -------
+    list of Coverage
+    """
+    ends = [(1 - c) / 2 for c in coverages] + [(1 + c) / 2 for c in coverages]
+    levels, model = np.array(ends), getattr(model, "estimator", model)
+    if X is None:
+        known = model.conformal()
+        truth, predicted, source = known.targets, known.prediction, "samples without themselves"
+        found = known.sample_quantiles(levels)
+    else:
+        truth = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        predicted = model.predict(X).reshape(truth.shape)
+        found = model.predict_quantiles(X, levels).reshape(*truth.shape, len(levels))
+        source = "held-out rows"
+    names = model.regime_model.target_names
+    return [
+        {"target": name, "source": source, "expected": list(coverages)}
+        | _by_part(truth[:, t], predicted[:, t], found[:, t])
+        for t, name in enumerate(names)
+    ]
+
+
+def _by_part(truth: Array, predicted: Array, quantiles: Array) -> Any:
+    """Shares over all rows and over fifths of the prediction; quantiles are (n, 2 c)."""
+    low, high = np.split(quantiles, 2, axis=1)
+    inside = (low <= truth[:, None]) & (truth[:, None] <= high)
+
+    def of(rows: NDArray[np.intp]) -> dict[str, Any]:
+        return {
+            "n_rows": len(rows),
+            "covered": inside[rows].mean(axis=0).tolist(),
+            "width": (high - low)[rows].mean(axis=0).tolist(),
+        }
+
+    order = np.argsort(predicted, kind="stable")
+    parts = [
+        {"lowest": float(predicted[rows[0]]), "highest": float(predicted[rows[-1]]), **of(rows)}
+        for rows in np.array_split(order, min(N_PARTS, len(order)))
+    ]
+    return of(order) | {"parts": parts}

@@ -1,0 +1,75 @@
+"""How far targets lie from predictions: a scale per row, and quantiles of errors in that scale.
+
+The scale of a row is σ = exp(bᵀ f) of few features f, such as the logarithm of its neighbours'
+errors. Scores are errors divided by scales. Conformal quantiles of the scores, times the scale of
+a new row, say how far its target may lie from its prediction.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+Array = NDArray[np.float64]
+
+# Exponents beyond this would make noise of the features.
+LARGEST_EXPONENT = 2.0
+# Below this, sizes would lose their differences.
+SMALLEST_GROWTH = 0.5
+
+
+def fit_exponents(errors: Array, features: Array, weights: Array) -> Array:
+    """The exponents b ≥ 0, (p,), that make absolute errors (n,) most likely.
+
+    They minimise the mean of log σ + |e| / σ, the likelihood of two-sided exponential errors, with
+    a constant in σ that is left out of the result. `features` are (n, p), `weights` (n,).
+    """
+    weights = weights / weights.sum()
+    unit = weights @ errors
+    if unit == 0:
+        return np.zeros(features.shape[1])
+    relative = errors / unit
+    design = np.column_stack([features, np.ones(len(features))])
+
+    def objective(b: Array) -> tuple[float, Array]:
+        logs = design @ b
+        ratios = relative * np.exp(-logs)
+        return float(weights @ (logs + ratios)), design.T @ (weights * (1.0 - ratios))
+
+    p = features.shape[1]
+    bounds = [(0.0, LARGEST_EXPONENT)] * p + [(-50.0, 50.0)]
+    found = minimize(objective, np.zeros(p + 1), jac=True, bounds=bounds, method="L-BFGS-B")
+    return found.x[:-1]
+
+
+def fit_growth(small: Array, large: Array) -> tuple[float, float]:
+    """Factor a and exponent b ≤ 1 that make sizes a sᵇ of `small` ones (n,) as large as `large`.
+
+    It matches the logarithms of their quantiles, without the largest, which few rows decide.
+    """
+    levels = np.linspace(0.2, 0.95, 16)
+    x, y = np.quantile(small, levels), np.quantile(large, levels)
+    if x[0] <= 0 or y[0] <= 0:
+        return 1.0, 1.0
+    x, y = np.log(x), np.log(y)
+    spread = ((x - x.mean()) ** 2).sum()
+    slope = 1.0 if spread == 0 else float((x - x.mean()) @ (y - y.mean()) / spread)
+    slope = min(max(slope, SMALLEST_GROWTH), 1.0)
+    return float(np.exp(y.mean() - slope * x.mean())), slope
+
+
+def conformal_quantiles(scores: Array, weights: Array, levels: Array) -> Array:
+    """Quantiles of the scores (n,) that hold for one more draw, for levels (l,): (l,).
+
+    From the median up it is the ⌈p (n + 1)⌉-th smallest score, and below it the ⌊p (n + 1)⌋-th;
+    with weights (n,), which count scores, the one where their sum reaches that. Levels that so few
+    scores cannot reach have the smallest or the largest score.
+    """
+    order = np.argsort(scores, kind="stable")
+    upward, counts = scores[order], np.cumsum(weights[order])
+    total, slack = counts[-1] + 1.0, 1e-9 * (counts[-1] + 1.0)
+    last = len(scores) - 1
+    above = np.searchsorted(counts, levels * total - slack)
+    # From above: as many scores are larger than the lower quantile as smaller than the upper one.
+    before = counts - weights[order]
+    below = np.searchsorted(before, levels * total - 1.0 + slack, side="right") - 1
+    return upward[np.clip(np.where(levels >= 0.5, above, below), 0, last)]

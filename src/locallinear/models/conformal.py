@@ -1,0 +1,375 @@
+"""How far targets lie from an estimator's predictions, learned from samples without themselves.
+
+Each sample is predicted without itself (see `surroundings.predict_samples`). The size of an error
+is then told by what surrounds the sample: the errors of the samples near it, how unusual its place
+is, how far the prediction is above or below the middle, and how far the members of an ensemble
+disagree. Scores are errors in that scale.
+
+Where who is near was learned from the targets, leaving a sample out of the neighbours does not
+undo that its target helped to choose them, and errors look too small. A few refits measure by how
+much (`held_out`).
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold
+
+from ..kernels.local.spread import conformal_quantiles, fit_exponents, fit_growth
+from .siblings import groups_of
+from .surroundings import MEMBER_AROUND, N_AROUND, Member, View, predict_samples, view
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# Errors and disagreements below this part of their mean are no smaller than it.
+FLOOR = 0.05
+# Ratios above this quantile of the samples' make intervals wider in proportion.
+USUAL = 0.99
+# Refits that measure it: of this many members, until so many samples are tested.
+N_REFITTED, N_TESTED, N_FOLDS = 6, 500, 10
+# Folds of refits where whole groups are left out.
+N_GROUP_FOLDS = 5
+
+
+class Part(NamedTuple):
+    """Members, the samples that they keep by number in the whole, and those that they test.
+
+    `own` are the distances of the kept samples in each member.
+    """
+
+    members: list[Member]
+    kept: Rows
+    tested: Rows
+    own: list[Array]
+
+    def views(self, X: Array | None, errors: Array, n_jobs: int | None) -> "Views":
+        """What the members see around queries X; None: around their samples without themselves.
+
+        `errors` (n, m) are those of all samples.
+        """
+        n_near = n_around(self.members)
+        known = errors[self.kept]
+        if X is None:
+            calls = [
+                delayed(view)(m, m.located_samples, known, own, n_near, np.arange(len(self.kept)))
+                for m, own in zip(self.members, self.own, strict=True)
+            ]
+            return Views.mean_of(in_threads(calls, n_jobs))
+        spaces = {id(m.feature_space): m.feature_space for m in self.members}
+        located = {key: space.transform(X) for key, space in spaces.items()}
+        calls = [
+            delayed(view)(m, located[id(m.feature_space)], known, own, n_near)
+            for m, own in zip(self.members, self.own, strict=True)
+        ]
+        return Views.mean_of(in_threads(calls, n_jobs))
+
+
+class Views(NamedTuple):
+    """The mean of the members' views, and their disagreement (q, m) if there are several."""
+
+    prediction: Array
+    error: Array
+    ratio: Array
+    disagreement: Array | None
+
+    @classmethod
+    def mean_of(cls, found: list[View]) -> "Views":
+        """The views of members as one."""
+        predictions = np.array([each.prediction for each in found])
+        disagreement = predictions.std(axis=0) if len(found) > 1 else None
+        errors, ratios = ([getattr(each, name) for each in found] for name in ("error", "ratio"))
+        return cls(
+            predictions.mean(axis=0), np.mean(errors, axis=0), np.mean(ratios, axis=0), disagreement
+        )
+
+
+class Usual(NamedTuple):
+    """The mean error, the middle of the predictions, their mean distance from it and the members'
+    mean disagreement, each (m,), and the largest ratio that is usual.
+    """
+
+    error: Array
+    middle: Array
+    away: Array
+    disagreement: Array
+    ratio: float
+
+
+class Conformal:
+    """Errors of the samples of an estimator, and what tells their size; each computed when needed.
+
+    Parameters
+    ----------
+    members : the fitted models whose mean the estimator is
+    n_jobs : threads over the members
+    groups : (n,) or None
+        With groups, a sample is predicted by models that were fitted without its whole group.
+    """
+
+    def __init__(self, members: list[Member], n_jobs: int | None, groups: NDArray | None = None):
+        self.members, self.n_jobs, self.groups = members, n_jobs, groups
+        self._key = [member.state_key for member in members]
+
+    def holds_for(self, members: list[Member], groups: NDArray | None) -> bool:
+        """Whether nothing has changed since."""
+        same = len(members) == len(self.members) and all(
+            _same_key(member.state_key, key) for member, key in zip(members, self._key, strict=True)
+        )
+        if groups is None or self.groups is None:
+            return same and groups is self.groups
+        return same and np.array_equal(groups, self.groups)
+
+    # --- The samples without themselves -------------------------------------------------------
+
+    @cached_property
+    def _alone(self) -> tuple[Array, list[Array]]:
+        """Predictions of the samples without themselves, (n, m), and each member's distances."""
+        return _mean_alone(self.members, self.n_jobs)
+
+    @cached_property
+    def whole(self) -> Part:
+        """All members, which test all their samples."""
+        numbers = np.arange(self.members[0].n_samples_fit_)
+        return Part(self.members, numbers, numbers, self._alone[1])
+
+    @cached_property
+    def _parts(self) -> list[Part]:
+        """The members refitted without some groups, and the samples of these groups."""
+        assert self.groups is not None
+        n_groups = len(np.unique(self.groups))
+        folds = GroupKFold(min(N_GROUP_FOLDS, n_groups)).split(self.groups, groups=self.groups)
+        parts = []
+        for kept, tested in folds:
+            members = _refitted(self.members, kept)
+            parts.append(Part(members, kept, tested, _mean_alone(members, self.n_jobs)[1]))
+        return parts
+
+    @cached_property
+    def prediction(self) -> Array:
+        """Of each sample without itself, or without its group, (n, m)."""
+        if self.groups is None:
+            return self._alone[0]
+        X, out = self._inputs, np.empty_like(self.targets)
+        for part in self._parts:
+            out[part.tested] = np.mean([m.predict_checked(X[part.tested]) for m in part.members], 0)
+        return out
+
+    @cached_property
+    def targets(self) -> Array:
+        """Numeric targets of the samples, (n, m)."""
+        return self.members[0].targets()
+
+    @property
+    def _inputs(self) -> Array:
+        return self.members[0].training_samples()[0]
+
+    @cached_property
+    def weights(self) -> Array:
+        """How often each sample counts, (n,)."""
+        weights = self.members[0].training_weights()
+        return np.ones(len(self.targets)) if weights is None else weights
+
+    @cached_property
+    def errors(self) -> Array:
+        """Targets minus predictions, (n, m)."""
+        return self.targets - self.prediction
+
+    @cached_property
+    def views(self) -> Views:
+        """What surrounds the samples, without themselves or their groups."""
+        absolute = np.abs(self.errors)
+        if self.groups is None:
+            return self.whole.views(None, absolute, self.n_jobs)
+        parts = self._parts
+        order = np.argsort(np.concatenate([part.tested for part in parts]))
+        found = [part.views(self._inputs[part.tested], absolute, self.n_jobs) for part in parts]
+
+        def joined(name: str) -> Any:
+            columns = [getattr(each, name) for each in found]
+            return None if columns[0] is None else np.concatenate(columns)[order]
+
+        return Views(*map(joined, Views._fields))
+
+    # --- What tells the size of an error ------------------------------------------------------
+
+    @cached_property
+    def _usual(self) -> "Usual":
+        """What is usual for the samples without themselves."""
+        v, seen = self.weights / self.weights.sum(), self.views
+        half = np.array([0.5])
+        middle = [conformal_quantiles(p, self.weights, half)[0] for p in seen.prediction.T]
+        return Usual(
+            error=_unit(v @ np.abs(self.errors)),
+            middle=np.array(middle),
+            away=_unit(v @ np.abs(seen.prediction - middle)),
+            disagreement=_unit(0.0 if seen.disagreement is None else v @ seen.disagreement),
+            ratio=conformal_quantiles(seen.ratio, self.weights, np.array([USUAL]))[0],
+        )
+
+    def _features(self, seen: Views) -> Array:
+        """Logarithms of what tells the size of an error, (m, q, p)."""
+        usual = self._usual
+        ratio = np.minimum(seen.ratio, usual.ratio)  # `scale_of` says what is beyond
+        away = (seen.prediction - usual.middle) / usual.away
+        columns = [
+            seen.error / usual.error + FLOOR,
+            np.broadcast_to(ratio[:, None], seen.error.shape),
+            1.0 + np.maximum(away, 0.0),
+            1.0 + np.maximum(-away, 0.0),
+        ]
+        if seen.disagreement is not None:
+            columns.append(seen.disagreement / usual.disagreement + FLOOR)
+        return np.log(np.stack(columns, axis=2)).swapaxes(0, 1)
+
+    @cached_property
+    def _exponents(self) -> Array:
+        """How much each of them tells, (m, p)."""
+        absolute = np.abs(self.errors)
+        features = self._features(self.views)
+        return np.array(
+            [fit_exponents(absolute[:, t], f, self.weights) for t, f in enumerate(features)]
+        )
+
+    def scale_of(self, seen: Views) -> Array:
+        """The scale of the errors (q, m), in the units of the targets up to a constant factor.
+
+        Far outside the samples it grows with the distance, as the error of a slope does.
+        """
+        logs = np.einsum("mqp,mp->qm", self._features(seen), self._exponents)
+        beyond = np.maximum(seen.ratio / self._usual.ratio, 1.0)
+        return self._usual.error * np.exp(logs) * beyond[:, None]
+
+    @cached_property
+    def scores(self) -> Array:
+        """Errors of the samples in their scale, (n, m), as if their targets had chosen nothing."""
+        scale = self.scale_of(self.views)
+        scores = self.errors / scale
+        tested, held, alone = self.held_out
+        if self.groups is not None or not len(tested):
+            return scores
+        by_refits, by_closed_form = (
+            np.abs(self.targets[tested] - each) / scale[tested] for each in (held, alone)
+        )
+        for t in range(scores.shape[1]):
+            factor, exponent = fit_growth(by_closed_form[:, t], by_refits[:, t])
+            sizes = np.abs(scores[:, t])
+            grown = np.maximum(factor * sizes**exponent, sizes)
+            scores[:, t] = np.copysign(grown, scores[:, t])
+        return scores
+
+    @cached_property
+    def held_out(self) -> tuple[Rows, Array, Array]:
+        """Samples, their predictions by models refitted without them, and those without themselves.
+
+        By some members only. No samples where nothing depends on the targets in an unknown way, or
+        where the rest would be too few.
+        """
+        n, m = self.targets.shape
+        n_members = len(self.members)
+        # Siblings are next to each other, and members of other geometries tell more.
+        spread = np.linspace(0, n_members - 1, min(N_REFITTED, n_members)).round().astype(int)
+        some = [self.members[i] for i in spread]
+        nothing = np.empty(0, dtype=np.intp), np.empty((0, m)), np.empty((0, m))
+        n_folds = min(N_FOLDS, n)
+        least = max(member.n_neighbors for member in some) + 1
+        too_few = np.count_nonzero(self.weights) * (n_folds - 1) // n_folds <= least
+        if too_few or not any(member.has_seen_targets for member in some):
+            return nothing
+        alone = self._alone[0] if len(some) == len(self.members) else _mean_alone(some, None)[0]
+        X, rows, held = self._inputs, [], []
+        for kept, tested in KFold(n_folds, shuffle=True, random_state=0).split(X):
+            members = _refitted(some, kept)
+            rows.append(tested)
+            held.append(np.mean([member.predict_checked(X[tested]) for member in members], axis=0))
+            if sum(map(len, rows)) >= N_TESTED:
+                break
+        numbers = np.concatenate(rows)
+        return numbers, np.concatenate(held), alone[numbers]
+
+    # --- Queries ------------------------------------------------------------------------------
+
+    def at(self, X: Array) -> tuple[Array, Array]:
+        """Predictions of queries and the scale of their errors, both (q, m)."""
+        seen = self.whole.views(X, np.abs(self.errors), self.n_jobs)
+        return seen.prediction, self.scale_of(seen)
+
+    def quantiles(self, X: Array, levels: Array) -> Array:
+        """Quantiles of the targets of queries, (q, m, l)."""
+        return self._around(*self.at(X), levels)
+
+    def sample_quantiles(self, levels: Array) -> Array:
+        """Quantiles of the targets of the samples without themselves, (n, m, l)."""
+        return self._around(self.prediction, self.scale_of(self.views), levels)
+
+    def _around(self, prediction: Array, scale: Array, levels: Array) -> Array:
+        out = np.empty((*prediction.shape, len(levels)))
+        for t, scores in enumerate(self.scores.T):
+            found = conformal_quantiles(scores, self.weights, levels)
+            out[:, t] = prediction[:, t, None] + scale[:, t, None] * found
+        return out
+
+    def deviation_of(self, scale: Array) -> Array:
+        """The standard deviation of errors with this scale, (q, m)."""
+        v = self.weights / self.weights.sum()
+        return scale * np.sqrt(v @ self.scores**2)
+
+    @cached_property
+    def noise(self) -> Array:
+        """The standard deviation of each sample's target around its prediction, (n, m)."""
+        return self.deviation_of(self.scale_of(self.views))
+
+    def novelty(self, X: Array) -> Array:
+        """The share of samples that are less unusual than each query, (q,)."""
+        nothing = np.zeros(self.targets.shape)
+        ratio = self.whole.views(X, nothing, self.n_jobs).ratio
+        order = np.argsort(self._ratios)
+        counts = np.append(0.0, np.cumsum(self.weights[order]))
+        # Equal up to rounding is equal.
+        below = np.searchsorted(self._ratios[order], ratio * (1 - 1e-9))
+        return counts[below] / counts[-1]
+
+    @cached_property
+    def _ratios(self) -> Array:
+        """How unusual the samples are, without themselves, (n,)."""
+        nothing = np.zeros(self.targets.shape)
+        return self.whole.views(None, nothing, self.n_jobs).ratio
+
+
+def n_around(members: list[Member]) -> int:
+    """How many samples around a query each member looks at, at least."""
+    return N_AROUND if len(members) == 1 else MEMBER_AROUND
+
+
+def in_threads(calls: list[Any], n_jobs: int | None) -> list[Any]:
+    """The results of delayed calls, one per member; a single one runs here."""
+    return Parallel(n_jobs if len(calls) > 1 else 1, prefer="threads")(calls)
+
+
+def _mean_alone(members: list[Member], n_jobs: int | None) -> tuple[Array, list[Array]]:
+    """The members' mean prediction (n, m) of samples without themselves, and their distances."""
+    n_near = n_around(members)
+    found = in_threads([delayed(predict_samples)(member, n_near) for member in members], n_jobs)
+    return sum(prediction for prediction, _ in found) / len(found), [own for _, own in found]
+
+
+def _unit(sizes: Any) -> Array:
+    """Sizes to divide by: 1 where nothing has any."""
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def _refitted(members: list[Member], kept: Rows) -> list[Member]:
+    """The members, fitted again on some of the samples; siblings are siblings again."""
+    again: dict[int, Member] = {}
+    for group in groups_of(members):
+        fitted = group[0].refitted(kept, group[1:])
+        again |= {id(member): new for member, new in zip(group, fitted, strict=True)}
+    return [again[id(member)] for member in members]
+
+
+def _same_key(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether the keys of two models are equal; samples are compared by identity."""
+    return one[0] is other[0] and one[1:] == other[1:]

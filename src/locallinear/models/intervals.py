@@ -1,0 +1,216 @@
+"""How sure: intervals, quantiles, sets of classes and novelty, on every FALL estimator."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks.arguments import check_coverage, check_levels, check_method, check_several_groups
+from ..checks.inputs import check_queries
+from ..kernels.local.combine import margins
+from ..kernels.local.spread import conformal_quantiles
+from .conformal import Conformal
+from .cv_plus import CVPlus
+from .influence import Influence
+
+Array = NDArray[np.float64]
+
+# What is computed once from the samples, until they change.
+KNOWN = {"_known_errors", "_known_folds"}
+
+
+class HowSure(Influence):
+    """What regressors and classifiers say about what they know."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in KNOWN}
+
+    def novelty(self, X: Any) -> Array:
+        """How unusual each query is for the model, from 0 to 1.
+
+        The distance of a query to the samples near it, relative to the distances that these
+        samples have to others, as the share of the samples for which this ratio is smaller. The
+        samples near it are the model's neighbours, by whichever rule; distances are those in its
+        feature space. So about one in a hundred new rows has a novelty above 0.99, and rows unlike
+        anything seen have 1, or nearly so.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        array (q,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from locallinear import FALLRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = FALLRegressor(random_state=0).fit(X, y)
+        >>> model.novelty(X[:1] + 1.0).round(2)
+        array([1.])
+        """
+        X = check_queries(self.members[0], X)
+        return self.conformal().novelty(X)
+
+    def conformal(self, groups: NDArray | None = None) -> Conformal:
+        """The errors of the samples, and what tells their size: computed once, until a change."""
+        members = self.members
+        kept = self.__dict__.get("_known_errors")
+        if kept is None or not kept.holds_for(members, groups):
+            kept = Conformal(members, getattr(self, "n_jobs", None), groups)
+            self._known_errors = kept
+        return kept
+
+
+class Intervals(HowSure):
+    """Intervals and quantiles of a regressor."""
+
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        *,
+        method: str = "local",
+        groups: ArrayLike | None = None,
+    ) -> Array:
+        """Predict intervals that contain the given share of the targets.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+        coverage : float, default=0.9
+            The share of new targets that lie within their interval, above 0 and below 1.
+        method : {"local", "cv+"}, default="local"
+            "local": the width follows the errors of the samples near each query, which are
+            predicted without themselves in closed form. Where trees or learned weights decide who
+            is near, a few refits measure how much too small these errors are. The first call
+            computes all this, later ones take at most about twice the time of `predict`. The
+            coverage is that of conformal intervals, up to what the samples have in common with the
+            model that tests them.
+            "cv+": the estimator is cloned and fitted without each of five folds, with its search
+            if it has one, and only these models are used. The intervals contain at least
+            1 − 2 (1 − coverage) of the targets, in truth about `coverage`, whatever the model and
+            the data, if the rows are exchangeable.
+        groups : array-like (n,), optional
+            Which training samples belong together, such as the rows of one person, in the order of
+            the samples. No sample then is tested by models that saw its group. With "local", the
+            models are refitted for it, with their parameters, five times.
+
+        Returns
+        -------
+        array (q, 2), or (q, m, 2) for several targets
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from locallinear import FALLRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = FALLRegressor(n_neighbors=20, random_state=0).fit(X[:400], y[:400])
+        >>> low, high = model.predict_interval(X[400:], 0.8).T
+        >>> bool(((low <= y[400:]) & (y[400:] <= high)).mean() > 0.6)
+        True
+        """
+        first = self.members[0]
+        X = check_queries(first, X)
+        half = (1.0 - check_coverage(coverage)) / 2
+        levels = np.array([half, 1.0 - half])
+        grouped = check_several_groups(groups, first.n_samples_fit_)
+        if check_method(method) == "local":
+            found = self.conformal(grouped).quantiles(X, levels)
+        else:
+            found = self._cv_plus(grouped).quantiles(X, levels)
+        return found[:, 0] if first.one_target else found
+
+    def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Array:
+        """Predict quantiles of the targets, which grow with their level.
+
+        They belong to the intervals of method "local": the interval of coverage 0.9 goes from
+        quantile 0.05 to quantile 0.95.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+        quantiles : float or array-like (l,)
+            Levels above 0 and below 1.
+
+        Returns
+        -------
+        array (q, l), or (q, m, l) for several targets
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from locallinear import FALLRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = FALLRegressor(n_neighbors=20, random_state=0).fit(X, y)
+        >>> model.predict_quantiles(X[:2], [0.1, 0.5, 0.9]).shape
+        (2, 3)
+        """
+        first = self.members[0]
+        X = check_queries(first, X)
+        found = self.conformal().quantiles(X, check_levels(quantiles))
+        return found[:, 0] if first.one_target else found
+
+    def _cv_plus(self, groups: NDArray | None) -> CVPlus:
+        """The estimator without each of the folds: fitted once, until a change."""
+        kept = self.__dict__.get("_known_folds")
+        if kept is None or not kept.holds_for(self.members, groups):
+            kept = CVPlus(self, groups)
+            self._known_folds = kept
+        return kept
+
+
+class ClassSets(HowSure):
+    """Sets of classes of a classifier."""
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Predict sets that contain the class of the given share of rows.
+
+        A class is in the set if its score is behind that of the best other class by no more than
+        those of most samples are, when these are predicted without themselves. The most likely
+        class always is.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+        coverage : float, default=0.9
+            The share of new rows whose class is in their set, above 0 and below 1.
+
+        Returns
+        -------
+        array (q, n_classes) of bool
+            In the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from locallinear import FALLClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> FALLClassifier(random_state=0).fit(X, y).predict_set(X[:1])
+        array([[ True, False, False]])
+        """
+        X = check_queries(self.members[0], X)
+        level = np.array([check_coverage(coverage)])
+        known = self.conformal()
+        own = known.targets > 0.5
+
+        def behind(scores: Array, samples: Any = slice(None)) -> Array:
+            """How far the samples' own classes are behind the best other one, (c,)."""
+            return margins(scores)[own[samples]]
+
+        furthest = conformal_quantiles(behind(known.prediction), known.weights, level)[0]
+        tested, held, alone = known.held_out
+        if len(tested):
+            # Where targets chose the neighbours, refits are behind by more.
+            v = known.weights[tested]
+            by_refits = conformal_quantiles(behind(held, tested), v, level)[0]
+            furthest += max(
+                0.0, by_refits - conformal_quantiles(behind(alone, tested), v, level)[0]
+            )
+        scores = np.mean([member.predict_checked(X) for member in self.members], axis=0)
+        found = margins(scores) <= furthest + 1e-9
+        found[np.arange(len(X)), scores.argmax(axis=1)] = True
+        return found

@@ -1,0 +1,40 @@
+"""The data of a coverage plot."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from locallinear import FALLRegressor
+from locallinear.explain import interval_coverage
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    return X, np.column_stack([X[:, 0], X[:, 1] * (1 + rng.normal(size=500))])
+
+
+def test_coverage_is_the_share_of_rows_within_their_intervals(problem):
+    X, Y = problem
+    model = FALLRegressor(9, n_neighbors=10, random_state=0).fit(X[:300], Y[:300])
+    found = interval_coverage(model, X[300:], Y[300:], coverages=(0.5, 0.9))
+    assert [each["target"] for each in found] == ["y0", "y1"]
+    low, high = np.moveaxis(model.predict_interval(X[300:], 0.9)[:, 1], 1, 0)
+    inside = (low <= Y[300:, 1]) & (Y[300:, 1] <= high)
+    assert_allclose(found[1]["covered"][1], inside.mean())
+    assert_allclose(found[1]["width"][1], (high - low).mean())
+    parts = found[1]["parts"]
+    assert [part["n_rows"] for part in parts] == [40] * 5
+    largest = np.argsort(model.predict(X[300:])[:, 1], kind="stable")[-40:]
+    assert_allclose(parts[-1]["covered"][1], inside[largest].mean())
+    assert parts[0]["highest"] <= parts[1]["lowest"]
+
+
+def test_without_rows_the_samples_are_judged_without_themselves(problem):
+    X, Y = problem
+    model = FALLRegressor(9, n_neighbors=10, random_state=0).fit(X, Y[:, 0])
+    (found,) = interval_coverage(model)
+    assert found["source"] == "samples without themselves"
+    assert found["n_rows"] == 500
+    assert_allclose(found["covered"], found["expected"], atol=0.01)
