@@ -231,7 +231,8 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         chances = self._feature_chances(
             [kinds[group.kind] for group in plan], inputs, targets, weights
         )
-        threads = max(1, effective_n_jobs(self.n_jobs) // len(plan))
+        # Groups side by side, and where these are few or unequal, threads within them.
+        threads = max(1, 2 * effective_n_jobs(self.n_jobs) // len(plan))
         made = make_groups(template, kinds, plan, chances, seed, threads)
         fitted = self._fit_groups(made, X, y, weights, clock)
         self.estimators_ = [member for group in fitted for member in group]

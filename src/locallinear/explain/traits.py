@@ -16,6 +16,9 @@ from .view import MISSING, ModelView, by_feature
 
 Array = NDArray[np.float64]
 
+# A mean counts as outside from so many standard deviations on.
+CLEARLY = 0.1
+
 
 @dataclass(frozen=True)
 class Trait:
@@ -51,9 +54,10 @@ class Trait:
 def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[list[Trait]]:
     """What sets the neighbours of each query apart, the most telling trait first.
 
-    A column is named where the mean of all samples lies outside the neighbours' weighted mean plus
-    or minus their standard deviation; the farther outside, in standard deviations of all samples,
-    the more telling.
+    A column is named where the mean of all samples lies clearly outside the neighbours' weighted
+    mean plus or minus their standard deviation. It is the more telling, the farther outside that
+    mean lies, in standard deviations of all samples, and the more its features decide which samples
+    are near.
 
     Parameters
     ----------
@@ -70,6 +74,9 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
     means, spreads = neighbor_moments(X, by_feature(why))
     apart = np.abs(means - mean) - spreads
     distances = np.divide(apart, spread, out=np.zeros_like(apart), where=spread > 0)
+    weights = by_feature(why).feature_weights
+    if weights is None:
+        weights = np.ones(len(mean))
     of_rows = []
     for i, here in enumerate(means):
         found = []
@@ -79,12 +86,14 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
             if column.texts:  # the text that they have more often than others do
                 more = np.where(here > mean, distances[i], 0.0)[features]
                 best += int(more.argmax())
-                if not more.max() > 0:
+                if not more.max() > CLEARLY:
                     continue
-            if distances[i, best] > 0:
+            if distances[i, best] > CLEARLY:
                 value = column.texts[best - features.start] if column.texts else float(here[best])
-                found.append(Trait(column.name, value, float(mean[best]), distances[i, best]))
-        of_rows.append(sorted(found, key=lambda trait: -trait.distance)[:limit])
+                trait = Trait(column.name, value, float(mean[best]), distances[i, best])
+                found.append((weights[features].sum() * trait.distance**2, trait))
+        found.sort(key=lambda pair: -pair[0])
+        of_rows.append([trait for _, trait in found[:limit]])
     return of_rows
 
 

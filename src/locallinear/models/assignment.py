@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from ..geometry.nearness import Index
@@ -31,6 +32,7 @@ def assign_all(
     deciding: Rows | None,
     Y: Array,
     total: int,
+    n_jobs: int | None,
 ) -> None:
     """Write labels and residuals of all samples, whose targets are Y (n, m).
 
@@ -40,15 +42,19 @@ def assign_all(
         Neighbours are searched once for all of them.
     neighbors, deciding : finds neighbours among the rows of `deciding`, None for all
     total : `assignment_neighbors`
+    n_jobs : threads, over the models
     """
     samples = fitted[0][0]
     votes = None
     if min(total, samples.n_searchable) > 1:
         votes = _find_votes(samples, neighbors, deciding, total)
-    for of_model, models in fitted:
+
+    def assign(of_model: Samples, models: Array) -> None:
         labels, residuals = _choose(samples["Z"], Y, models, votes)
         of_model["labels"][:] = labels
         of_model["residuals"][:] = residuals
+
+    Parallel(n_jobs, prefer="threads")(delayed(assign)(*each) for each in fitted)
 
 
 def deciding_rows(samples: Samples) -> Rows | None:

@@ -572,7 +572,7 @@ class FALL(HowSure, WithoutItself, BaseEstimator):
         if deciding is not None and self.assignment_neighbors > 1:
             neighbors = self._geometry.index(samples.points[deciding], None, self.n_jobs)
         fitted = [(model._samples, model._models) for model in [self, *siblings]]
-        assign_all(fitted, neighbors, deciding, Y, self.assignment_neighbors)
+        assign_all(fitted, neighbors, deciding, Y, self.assignment_neighbors, self.n_jobs)
 
     def _append(
         self, X: Array, Y: Array, sample_weight: Any, siblings: "Sequence[FALL]" = ()
