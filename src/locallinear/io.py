@@ -37,6 +37,10 @@ SPLITTERS |= {"LeaveOneOut", "LeaveOneGroupOut"}
 REGISTRY: dict[str, type] = {}
 
 
+# The types of whole numbers that a file holds in fewer bytes where they fit.
+WIDE = ("int32", "int64")
+
+
 def register(estimator_class: type) -> type:
     """Let files hold estimators of a class, which has `fitted_state` and `restore`."""
     REGISTRY[estimator_class.__name__] = estimator_class
@@ -216,7 +220,9 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         return {"objects": [_encode(v, name, arrays) for v in value.tolist()]}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUSMm":
-        arrays[name] = value
+        arrays[name] = _narrowed(value)
+        if arrays[name] is not value:
+            return {"widened": [name, value.dtype.name]}
         return {"array": name}
     if isinstance(value, np.random.RandomState):
         state = value.get_state(legacy=False)
@@ -232,6 +238,18 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
     )
 
 
+def _narrowed(array: NDArray) -> NDArray:
+    """Whole numbers in the fewest bytes that hold them; most of a model's are small."""
+    if array.dtype.name not in WIDE or not array.size:
+        return array
+    limits = array.min(), array.max()
+    for narrow in (np.int8, np.uint8, np.int16, np.uint16, np.int32):
+        bounds = np.iinfo(narrow)
+        if bounds.bits < 8 * array.itemsize and bounds.min <= limits[0] and limits[1] <= bounds.max:
+            return array.astype(narrow)
+    return array
+
+
 def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
     if not isinstance(value, dict):
         return value
@@ -242,6 +260,11 @@ def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
         return [_decode(v, arrays) for v in content]
     if kind == "objects":
         return np.array([_decode(v, arrays) for v in content], dtype=object)
+    if kind == "widened":
+        name, wide = content
+        if wide not in WIDE:
+            raise ValueError(f"its array {name} is of the type {wide!r}")
+        return arrays[name].astype(wide)
     if kind == "estimator":
         return _revive(content, arrays)
     if kind == "chance":

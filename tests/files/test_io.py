@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 from archives import members, peak_of
 from locallinear import FALLClassifier, FALLRegressor, load
+from locallinear import io as model_io
 
 
 def data(n=40, d=3):
@@ -161,3 +162,26 @@ def test_a_file_that_is_not_there_is_not_found(tmp_path):
     X, y = data()
     with pytest.raises(FileNotFoundError):
         FALLRegressor().fit(X, y).save(tmp_path / "no folder" / "one.model")
+
+
+@pytest.mark.parametrize("low", [0, -1, -(2**7), -(2**15), -(2**40)])
+@pytest.mark.parametrize("high", [1, 2**7, 2**8 - 1, 2**16 - 1, 2**31 - 1, 2**40])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_whole_numbers_take_few_bytes_and_come_back_as_they_were(low, high, dtype):
+    bounds = np.iinfo(dtype)
+    array = np.array([max(low, bounds.min), min(high, bounds.max), 0], dtype=dtype)
+    arrays = {}
+    described = model_io._encode(array, "numbers", arrays)
+    found = model_io._decode(described, arrays)
+    assert found.dtype == array.dtype
+    assert_array_equal(found, array)
+    assert arrays["numbers"].itemsize <= array.itemsize
+    if low >= -128 and high <= 127:
+        assert arrays["numbers"].itemsize == 1
+
+
+def test_a_widened_array_of_an_unknown_type_is_refused():
+    with pytest.raises(ValueError, match="is of the type 'object'"):
+        model_io._decode(
+            {"widened": ["numbers", "object"]}, {"numbers": np.zeros(3, dtype=np.int8)}
+        )
