@@ -25,6 +25,7 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
 )
+from locallinear.ensemble.ensemble import Clock
 from locallinear.ensemble.members import best_shares, counts_of, in_turns, merge_neighbors
 from locallinear.explain import AlphaPathDisplay, ContributionDisplay
 from locallinear.models.siblings import groups_of
@@ -534,3 +535,12 @@ def test_verbose_shows_how_many_members_are_fitted(make_samples, capsys):
     X, y, _ = make_samples
     few(3, verbose=1).fit(X, y)
     assert "3 of 3 members" in capsys.readouterr().err
+
+
+def test_a_tight_budget_gives_as_many_members_as_neighbourhoods(make_samples, monkeypatch):
+    X, y, _ = make_samples
+    monkeypatch.setattr(Clock, "elapsed", lambda clock: 0.3 * clock.budget)
+    options = {"search": GRID, "n_neighborhoods": 4, "random_state": 0}
+    tight = FALLEnsembleRegressor(12, time_budget=1e3, **options).fit(X, y)
+    assert len(tight.estimators_) == 4
+    assert len(FALLEnsembleRegressor(12, **options).fit(X, y).estimators_) == 12

@@ -62,6 +62,8 @@ MEANS += ["baseline", "neighborhood_part", "difference_parts", "slopes"]
 
 # The shares of a time budget after which the search ends, and the comparison of kinds.
 SEARCHED_BY, JUDGED_BY = 0.45, 0.65
+# If kinds are chosen within this share, there is time for all members.
+GENEROUS = 0.1
 
 
 class Clock:
@@ -226,7 +228,7 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
             )
             given = splits, inputs, targets, weights, seed
             kinds, shares = self._choose_kinds(template, *given, clock)
-        n_members = 1 if clock.is_past(JUDGED_BY) else self.n_estimators
+        n_members = self._n_members(clock)
         plan = plan_groups(kinds, counts_of(shares, n_members), self.n_neighborhoods, template)
         chances = self._feature_chances(
             [kinds[group.kind] for group in plan], inputs, targets, weights
@@ -238,6 +240,14 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         self.estimators_ = [member for group in fitted for member in group]
         self._set_kinds(kinds, plan[: len(fitted)])
         return self
+
+    def _n_members(self, clock: "Clock") -> int:
+        """How many members the time is enough for; more anchors per neighbourhood gain little."""
+        if clock.is_past(JUDGED_BY):
+            return 1
+        if clock.is_past(GENEROUS):
+            return min(self.n_estimators, self.n_neighborhoods)
+        return self.n_estimators
 
     def _set_kinds(self, kinds: list[Kind], plan: list[Group]) -> None:
         counts = np.zeros(len(kinds), dtype=np.intp)
