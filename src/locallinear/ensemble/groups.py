@@ -1,8 +1,7 @@
 """Groups of members: the members of one group differ in their anchors alone.
 
 A group has one geometry. So trees grow once, and neighbours are searched once, for all of its
-members, in the fit and in each prediction. A few geometries are enough: more of them, or more
-anchors, hardly change the error (benchmarks/RESULTS.md has the league of both).
+members, in the fit and in each prediction. A few geometries are enough to average over.
 """
 
 from collections.abc import Sequence

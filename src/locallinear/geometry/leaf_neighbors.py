@@ -53,8 +53,8 @@ class Lists:
 class Tables:
     """Points sorted by the leaves of a few trees, in several ways (see `kernels.trees.leaves`).
 
-    They find nearly all of the nearest points: one that shares three quarters of a query's leaves
-    is missed with a chance below one in a thousand.
+    They find most of the nearest points. A point is the less likely missed, the more of a query's
+    leaves it shares.
     """
 
     codes: Codes

@@ -68,8 +68,8 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
         each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
-        split where one linear model no longer holds ("piecewise"). Where leaves are large, nearly
-        all of the nearest samples are found, in time that hardly grows with the samples.
+        split where one linear model no longer holds ("piecewise"). Where leaves are large,
+        most of the nearest samples are found, in time that hardly grows with the samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None
@@ -262,8 +262,8 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         each feature is weighted by how much the target moves with it, in the models' penalties too.
         The others count the leaves that two samples share in trees grown on the target:
         extremely randomised trees ("forest"), small boosted trees ("boosted"), or trees that
-        split where one linear model no longer holds ("piecewise"). Where leaves are large, nearly
-        all of the nearest samples are found, in time that hardly grows with the samples.
+        split where one linear model no longer holds ("piecewise"). Where leaves are large,
+        most of the nearest samples are found, in time that hardly grows with the samples.
     metric_iterations : int, default=4
         Rounds of learning with neighborhood "learned".
     neighborhood_features : array-like of int, default=None

@@ -26,7 +26,7 @@ def neighbor_weights(distances: Array, rule: Rule, sample_weights: Array | None)
         try:
             # A copy, for a user's function may write into what it is given.
             found = rule(distances.copy())
-        except Exception as error:
+        except Exception as error:  # a user's function can fail in any way
             error.add_note(
                 "The function that was passed as `weights` failed. It is called with an array of "
                 f"distances, here of shape {distances.shape}, and returns one weight for each."

@@ -185,12 +185,7 @@ def most_shared_in_lists(X, codes, points, starts, members, newest, searchable, 
                     touched[n_touched] = j
                     n_touched += 1
                 count[j] += np.uint8(1)
-        for a in range(len(newest)):
-            in_common = _in_common(codes[i], newest[a])
-            if in_common > 0:
-                touched[n_touched] = first_new + a
-                n_touched += 1
-                count[first_new + a] = in_common
+        n_touched = _count_newest(codes[i], newest, first_new, count, touched, n_touched)
         _take_best(
             X[i], points, touched[:n_touched], count, searchable, shared[i], squares, rows[i]
         )
@@ -251,18 +246,25 @@ def most_shared_in_tables(
                         count[j] = in_common
                         touched[n_touched] = j
                         n_touched += 1
-        for a in range(len(newest)):
-            in_common = _in_common(codes[i], newest[a])
-            if in_common > 0:
-                touched[n_touched] = n_listed + a
-                n_touched += 1
-                count[n_listed + a] = in_common
+        n_touched = _count_newest(codes[i], newest, n_listed, count, touched, n_touched)
         _take_best(
             X[i], points, touched[:n_touched], count, searchable, shared[i], squares, rows[i]
         )
         for j in touched[:n_touched]:
             count[j] = 0
     return shared, rows
+
+
+@njit(cache=True, nogil=True)
+def _count_newest(code, newest, first, count, touched, n_touched):
+    """Count shared leaves with the points from row `first` on; returns how many are touched."""
+    for a in range(len(newest)):
+        in_common = _in_common(code, newest[a])
+        if in_common > 0:
+            touched[n_touched] = first + a
+            n_touched += 1
+            count[first + a] = in_common
+    return n_touched
 
 
 @njit(cache=True, nogil=True)
