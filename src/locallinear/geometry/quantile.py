@@ -1,6 +1,6 @@
 """The feature space of ranks: each feature's empirical distribution made uniform."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -28,14 +28,14 @@ def quantile_space(X: Array, weights: Array) -> "QuantileSpace":
     return space_of_distributions([distribution(x, weights) for x in X.T], weights.sum())
 
 
-def distribution(values: Array, weights: Array) -> tuple[Array, Array]:
+def distribution(values: Array, weights: Array) -> tuple[Array, NDArray]:
     """The distinct values in ascending order, and the total weight of each."""
     distinct, inverse = np.unique(values, return_inverse=True)
     return distinct, np.bincount(inverse, weights=weights)
 
 
 def space_of_distributions(
-    distributions: list[tuple[Array, Array]], total_weight: float
+    distributions: Sequence[tuple[Array, NDArray]], total_weight: float
 ) -> "QuantileSpace":
     """The space that makes these distributions of the features uniform."""
     knots, heights = [], []

@@ -265,6 +265,5 @@ def mean_target(samples: Samples, models: Array) -> Array:
 
 def stored_targets(samples: Samples, models: Array, rows: Rows) -> Array:
     """The targets (c, m) of stored samples: residual plus the anchor's model."""
-    own = models[samples["labels"][rows]]
-    fitted = np.einsum("nd,ndm->nm", samples["Z"][rows], own[:, :-1])
-    return samples["residuals"][rows] + fitted + own[:, -1]
+    residuals, labels = samples["residuals"][rows], samples["labels"][rows]
+    return local_models.stored_targets(samples["Z"][rows], residuals, labels, models)
