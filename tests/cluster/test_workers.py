@@ -41,33 +41,33 @@ def slowly(values):
     """A Dask array whose blocks take a while, so that a worker can be lost in the middle."""
 
     def wait(block):
-        time.sleep(0.1)
+        time.sleep(0.2)
         return block
 
-    whole = da.from_array(values, chunks=(len(values) // 8, *values.shape[1:]))
+    whole = da.from_array(values, chunks=(len(values) // 4, *values.shape[1:]))
     return whole.map_blocks(wait, dtype=values.dtype)
 
 
-def lose_a_worker(client, begun):
-    """Kill the process of a worker once some task has a result."""
-    while not begun() and time.monotonic() < limit:
-        time.sleep(0.01)
-    pid = next(iter(client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
-
-
-limit = time.monotonic() + 600
-
-
 def while_a_worker_dies(client, call):
+    """What a call returns, though a worker is killed once some task of the call has a result."""
     before = set(client.run_on_scheduler(finished))
-    killer = threading.Thread(
-        target=lose_a_worker,
-        args=(client, lambda: len(set(client.run_on_scheduler(finished)) - before) >= 2),
-    )
+    pids, ended, killed = list(client.run(os.getpid).values()), threading.Event(), []
+
+    def kill():
+        while not ended.is_set():
+            if set(client.run_on_scheduler(finished)) - before:
+                os.kill(pids[0], signal.SIGKILL)
+                killed.append(not ended.is_set())
+                return
+
+    killer = threading.Thread(target=kill)
     killer.start()
-    found = call()
-    killer.join()
+    try:
+        found = call()
+    finally:
+        ended.set()
+        killer.join()
+    assert killed == [True]
     return found
 
 
