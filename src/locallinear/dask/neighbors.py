@@ -9,12 +9,14 @@ that Dask runs when the result is asked for.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .cells import Cells, visit_home, visit_of, visit_others
+from .graphs import in_groups
 from .partition import Candidates, Visit, search
 
 Array = NDArray[np.float64]
@@ -75,7 +77,7 @@ def nearest(
     near = ask(home)
     if len(parts) > 1:
         others = delayed(visit_others)(cells, home, delayed(_bounds)(near, points, n_near))
-        near = delayed(_merge)([near, ask(others)], n_near)
+        near = delayed(_merge)(n_near, near, ask(others))
     return delayed(_as_tables)(near, n_near)
 
 
@@ -89,32 +91,29 @@ def _ask(
     models: Delayed | None,
 ) -> Delayed:
     """What the partitions answer to their visits, merged."""
-    answers = []
+    answers: list[Delayed] = []
     for p, (part, first) in enumerate(zip(parts, firsts, strict=True)):
         visit = delayed(visit_of)(visits, p)
         # The merge also needs the visit: so Dask does not fuse it into the search, which would
         # send all visits to every partition.
-        answers.append((visit, delayed(search)(part, first, visit, n_near, names, models)))
-    merged = [
-        delayed(_merge_answers)(answers[i : i + FAN_IN], n_near)
-        for i in range(0, len(answers), FAN_IN)
-    ]
+        answers += [visit, delayed(search)(part, first, visit, n_near, names, models)]
+    merged = [delayed(_merge_answers)(n_near, *group) for group in in_groups(answers, 2 * FAN_IN)]
     while len(merged) > 1:
-        groups = [merged[i : i + FAN_IN] for i in range(0, len(merged), FAN_IN)]
-        merged = [delayed(_merge)(group, n_near) for group in groups]
+        merged = [delayed(_merge)(n_near, *group) for group in in_groups(merged, FAN_IN)]
     return merged[0]
 
 
-def _merge_answers(answers: list[tuple[Visit, Candidates]], n_near: int) -> Nearest:
-    """The nearest candidates of each query that visited one of some partitions."""
+def _merge_answers(n_near: int, *answers: Visit | Candidates) -> Nearest:
+    """The nearest candidates of queries, from visits and what they found in turn."""
+    pairs: Any = zip(answers[::2], answers[1::2], strict=True)
     found = (
         Nearest(np.repeat(visit.queries, c.counts), c.distances, c.rows, c.columns)
-        for visit, c in answers
+        for visit, c in pairs
     )
-    return _merge([*found], n_near)
+    return _merge(n_near, *found)
 
 
-def _merge(answers: list[Nearest], n_near: int) -> Nearest:
+def _merge(n_near: int, *answers: Nearest) -> Nearest:
     """The nearest K candidates of each query."""
     queries, distances, rows = (
         np.concatenate([getattr(found, name) for found in answers])
