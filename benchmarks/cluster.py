@@ -23,7 +23,8 @@ from benchmarks._run import Table, duration, resident, seconds, verdict
 from locallinear import FALLRegressor
 from locallinear.dask import FALLRegressor as DaskRegressor
 from locallinear.dask.cells import Cells, visit_home, visit_of, visit_others
-from locallinear.dask.partition import Part, boxes, search
+from locallinear.dask.lookup import look_up
+from locallinear.dask.partition import Part, boxes
 
 LONG = True
 
@@ -84,8 +85,6 @@ def timed_cluster(workers: int, per_worker: int) -> dict[str, float]:
         dask.compute(X.sum(), Q.sum())
         model = DaskRegressor(**MODEL)
         fit = seconds(lambda: model.fit(X, y))
-        # The samples are on the workers when the sum of their labels is known.
-        fit += seconds(lambda: model.labels_.sum().compute())
         moved = sum(client.run(bytes_received).values())
         predict = seconds(lambda: model.predict(Q).sum().compute())
         moved = sum(client.run(bytes_received).values()) - moved
@@ -181,9 +180,9 @@ def numbers_moved(parts: list[Part], Q: NDArray, K: int) -> tuple[NDArray, NDArr
 
     def visit(visits: Any) -> None:
         for p, part in enumerate(parts):
-            here = visit_of(visits, p)
+            here = visit_of(visits, [p])
             if len(here.queries):
-                found = search(part, 0, here, K, (), None)
+                (found,) = look_up(K, (), None, [0], part, here)
                 visited[here.queries] += 1
                 candidates[here.queries] += found.counts
                 ends = np.cumsum(found.counts) - 1

@@ -72,13 +72,12 @@ def _sums_of_blocks(term: Term, tables: Sequence[Delayed], counts: Sequence[int]
     """The weighted sums of a term over each block of all samples with weight, in order."""
     edges = np.concatenate([[0], np.cumsum(counts)])
     n = int(edges[-1])
-    function = delayed(term)
     tasks, starts = [], []
     for p, (start, stop) in enumerate(pairwise(edges)):
         first = -(-start // BLOCK) * BLOCK
         last = stop if stop == n else stop // BLOCK * BLOCK
         if first < last:
-            tasks.append(delayed(_sums_inside)(function, tables[p], first - start, last - start))
+            tasks.append(delayed(_sums_inside)(term, tables[p], first - start, last - start))
             starts.append(first)
     # What is left of each partition is at its ends, in blocks that others have a share in.
     across: dict[int, list[Delayed]] = {}
@@ -92,7 +91,7 @@ def _sums_of_blocks(term: Term, tables: Sequence[Delayed], counts: Sequence[int]
                 piece = delayed(_rows_with_weight)(tables[p], begin - start, end - start)
                 across.setdefault(begin // BLOCK * BLOCK, []).append(piece)
     for block, found in across.items():
-        tasks.append(delayed(_sum_across)(function, *found))
+        tasks.append(delayed(_sum_across)(term, *found))
         starts.append(block)
     sums = dask.compute(*tasks)
     return [total for i in np.argsort(starts) for total in sums[i]]
