@@ -16,7 +16,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..runtime.chunks import row_chunks
 from ..runtime.threads import all_threads, in_threads, thread_parts
 from .cells import Cells, Few
 
@@ -29,7 +28,9 @@ FEW_NUMBERS = 2**12
 # Fewer differences than this are made before a second thread has started.
 MIN_THREADED = 2**22
 # Queries per part, so that the tables of candidates stay small.
-MAX_QUERIES = 1024
+MAX_QUERIES = 512
+# Differences that are made at once, so that they stay in the cache of a processor.
+CACHED = 2**16
 
 
 def neighbor_sets(graph: csr_array, rows: Rows, searchable: Mask | None) -> tuple[Rows, Mask]:
@@ -125,7 +126,9 @@ class Neighbors:
     def _nearest(self, X: Array, rows: Rows, n_neighbors: int) -> tuple[Array, Rows]:
         """Order candidates (q, c), padded with -1, by exact distance and row; keep the first K."""
         distances = np.empty(rows.shape)
-        for chunk in row_chunks(len(X), rows.shape[1] * X.shape[1] * 8):
+        step = max(1, CACHED // max(1, rows.shape[1] * X.shape[1]))
+        for start in range(0, len(X), step):
+            chunk = slice(start, start + step)
             offset = self.points[rows[chunk]] - X[chunk, None, :]
             np.einsum("qcd,qcd->qc", offset, offset, out=distances[chunk])
         np.sqrt(distances, out=distances)
