@@ -67,7 +67,7 @@ def test_each_row_has_its_cells_prediction_interval_and_layers(scaling):
         close = {"rtol": 1e-3, "atol": 1e-6 * np.abs(parts).max()}
         assert_allclose(parts, why.difference_parts[:, :, t], **close)
         ends = np.column_stack([scaled(section, end) for end in section["interval"][t]])
-        assert_allclose(ends + predicted[:, None], interval[:, t], rtol=1e-3)
+        assert_allclose(ends, interval[:, t] - why.prediction[:, t, None], rtol=1e-3)
         true = cells(section, section["true"][t])
         assert_allclose(true, table[["price", "rent"][t]], rtol=1e-5)
 
