@@ -94,6 +94,7 @@ def test_cells_and_members_that_a_cluster_computes_are_those_of_threads(client, 
     search = ll.FALLRegressorCV(grid, random_state=0)
     ensemble = ll.FALLEnsembleRegressor(3, search=grid, random_state=0)
     wanted = [clone(model).fit(X, y) for model in (search, ensemble)]
+    client.wait_for_workers(2)  # with a single one, joblib computes here
     with joblib.parallel_config("dask"):
         found = [clone(model).fit(X, y) for model in (search, ensemble)]
     scores = [model.cv_results_["mean_test_score"] for model in (found[0], wanted[0])]

@@ -7,7 +7,7 @@ the data in a fit:
 
     collections ─ inputs ─▶ tables         partitions, each checked by a task
                   spaces ─▶ geometry       sums over blocks of rows, distinct values
-               partition ─▶ parts          samples in the feature space, with a search tree
+               partition ─▶ parts          samples in the feature space, with a search
                    order ─▶ anchors        drawn from the distinct samples of all partitions
        cells ─ neighbors ─▶ anchor models  near samples of all partitions, merged
               assignment ─▶ parts          labels and residuals in place of targets

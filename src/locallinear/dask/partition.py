@@ -11,7 +11,7 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
-from ..geometry.blocks import divide_into_cells
+from ..geometry.cells import divide
 from ..geometry.nearness import Geometry
 from ..geometry.neighbors import Neighbors
 from ..kernels.local.models import stored_targets
@@ -108,8 +108,9 @@ class Part:
 
 @sizeof.register(Part)
 def _size_of_part(part: Part) -> int:
-    """Bytes in memory, the tree about: the scheduler must not take a partition for small."""
-    return sum(column.nbytes for column in part.columns.values()) + 16 * len(part)
+    """Bytes in memory, those of the search about: Dask must not take a partition for small."""
+    searched = (4 * part.points.shape[1] + 8) * len(part)
+    return sum(column.nbytes for column in part.columns.values()) + searched
 
 
 @sizeof.register(Table)
@@ -148,7 +149,8 @@ def boxes(part: Part) -> tuple[int, Array, Array]:
     rows = np.arange(len(points)) if mask is None else np.flatnonzero(mask)
     if not len(rows):
         return 0, np.empty((0, points.shape[1])), np.empty((0, points.shape[1]))
-    cells = [points[cell] for cell in divide_into_cells(points, rows, -(-len(rows) // MAX_CELLS))]
+    members = divide(points, rows, -(-len(rows) // MAX_CELLS))
+    cells = [points[cell[cell >= 0]] for cell in members]
     corners = np.array([[cell.min(axis=0), cell.max(axis=0)] for cell in cells])
     return len(rows), corners[:, 0], corners[:, 1]
 
