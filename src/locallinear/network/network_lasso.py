@@ -194,7 +194,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.objective_ = solution.objective + unavoidable
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
-        self._neighbors = Neighbors(X, None, None)
+        self._neighbors = Neighbors(X)
         self._n_neighbors = min(self.n_neighbors, len(X))
         return self
 
