@@ -25,6 +25,7 @@ from ..io import save
 from ..models.fall import FALL
 from ..models.samples import Made
 from ..models.siblings import groups_of, in_order_of, sharing_memory
+from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
@@ -237,7 +238,8 @@ class Ensemble(Mean):
         )
         scored = search.run_search(X, y, weights, splits, seed, clock.at(SEARCHED_BY))
         self.best_params_ = {name: search.best_params_[name] for name in grid}
-        if clock.is_past(JUDGED_BY):  # no time to compare kinds
+        if scored.interrupted or clock.is_past(JUDGED_BY):  # no time to compare kinds
+            clock.run_out()
             kinds = [best_kind(search, list(grid))]
         else:
             kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
@@ -344,17 +346,18 @@ class Ensemble(Mean):
                     batch = groups[first : first + size]
                     calls = (delayed(self._fit_group)(group, X, y, weights) for group in batch)
                     # One by one, so that not all copies of the samples exist at once.
-                    for group in parallel(calls):
-                        others = [member for one in fitted for member in one]
-                        fitted.append(sharing_memory(group, others))
-                        bar.advance(len(group))
+                    with interruptible():
+                        for group in parallel(calls):
+                            others = [member for one in fitted for member in one]
+                            fitted.append(sharing_memory(group, others))
+                            bar.advance(len(group))
             except KeyboardInterrupt:
                 if not fitted:
                     raise
                 warnings.warn(
                     f"The fit was interrupted; the ensemble has {sum(map(len, fitted))} of "
                     f"{n_members} members.",
-                    UserWarning,
+                    InterruptedWarning,
                     stacklevel=5,  # past scikit-learn's check of the parameters
                 )
         return fitted

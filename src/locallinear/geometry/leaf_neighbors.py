@@ -7,6 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ..runtime.interrupts import interruptible
 from ..runtime.threads import thread_parts
 from .forest import Codes, Forest
 
@@ -170,7 +171,8 @@ class LeafNeighbors:
         def search(part: slice) -> tuple[Rows, Rows]:
             codes = self.forest.leaves(X[part])
             given = X[part], codes, points, index.newest, searchable, n_neighbors
-            return index.structure.search(*given)
+            with interruptible():
+                return index.structure.search(*given)
 
         parts = thread_parts(len(X), effective_n_jobs(n_jobs))
         if len(parts) == 1:

@@ -25,7 +25,7 @@ from .intervals import HowSure
 from .neighbors import Rule
 from .predictor import Predictor
 from .samples import Made
-from .stored import described, revived
+from .stored import PARTS, described, revived
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -33,6 +33,9 @@ Rows = NDArray[np.intp]
 # What a file holds of a model beside its `Fitted`, where the model has it.
 ATTRIBUTES = ["n_features_in_", "feature_names_in_", "classes_", "calibration_"]
 ATTRIBUTES += ["_target_names", "_one_target"]
+
+# All attributes in a file; an estimator on other engines has them under these names.
+FITTED = [*PARTS, *ATTRIBUTES]
 
 # What siblings have of their inputs, as the model has it that they are fitted with.
 INPUTS = ["n_features_in_", "feature_names_in_", "classes_", "_target_names", "_one_target"]

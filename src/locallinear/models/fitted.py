@@ -6,7 +6,7 @@ update or none of it, and an update that breaks off has changed nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,10 +59,14 @@ class Fitted:
         neighbors = geometry.index(samples.points, samples.searchable)
         return cls(geometry=geometry, samples=samples, neighbors=neighbors, **others)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         # The neighbours refer to the samples' memory: copied with them, it would come twice.
-        held = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "neighbors"}
-        return _indexed, (held,)
+        return {name: value for name, value in vars(self).items() if name != "neighbors"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        samples = state["samples"]
+        neighbors = state["geometry"].index(samples.points, samples.searchable)
+        self.__dict__.update(state, neighbors=neighbors)
 
     @cached_property
     def mean_target(self) -> Array:
@@ -99,10 +103,6 @@ class Fitted:
                 neighbors = self.neighbors.update(samples.points, samples.searchable)
                 return replace(self, geometry=geometry, samples=samples, neighbors=neighbors)
         return self
-
-
-def _indexed(held: dict[str, Any]) -> Fitted:
-    return Fitted.indexed(**held)
 
 
 def append_samples(

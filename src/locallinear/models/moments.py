@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
+from ..runtime.interrupts import interruptible
+
 # Belongs to one estimator in one process: whose turn it is to write, and what was computed once
 # from the samples (see `intervals`).
 NOT_COPIED = ("_turn", "_known")
@@ -35,7 +37,7 @@ class Moments(BaseEstimator):
     def writing(self) -> Iterator[None]:
         """Context for one writer at a time; readers do not wait for it."""
         # Made when it is first needed: scikit-learn allows an __init__ nothing but parameters.
-        with self.__dict__.setdefault("_turn", RLock()):
+        with self.__dict__.setdefault("_turn", RLock()), interruptible():
             yield
 
     def unfitted(self) -> Self:

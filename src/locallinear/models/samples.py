@@ -45,8 +45,8 @@ class Column:
         self.values = values
         self._free = [] if memory is None else [memory]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Column, (self.values,)
+    def __getstate__(self) -> dict[str, Any]:
+        return {"values": self.values, "_free": []}  # a copy needs no memory behind the rows
 
     def __len__(self) -> int:
         return len(self.values)
@@ -102,6 +102,11 @@ class Samples:
             arrays["points"] = points
         if searchable is not None:
             arrays["searchable"] = searchable
+        return cls.from_arrays(**arrays)
+
+    @classmethod
+    def from_arrays(cls, **arrays: NDArray) -> "Samples":
+        """Samples with these columns."""
         return cls({name: Column(array) for name, array in arrays.items()})
 
     def beside(self, **arrays: NDArray) -> "Samples":

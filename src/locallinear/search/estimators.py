@@ -33,6 +33,7 @@ from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..models.intervals import ClassSets, HowSure, Intervals
 from ..models.without_itself import WithoutItself
+from ..runtime.interrupts import InterruptedWarning
 from ..runtime.progress import Progress
 from . import scores as _scores
 from .folds import Split
@@ -174,7 +175,7 @@ class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin):
             warnings.warn(
                 f"The search was interrupted; the best of {self.n_configurations_:,} "
                 f"configurations is kept, of {total:,} in the grid.",
-                UserWarning,
+                InterruptedWarning,
                 stacklevel=5,  # past scikit-learn's check of the parameters
             )
         at_edges = ", ".join(edges(grid, self.best_params_))
