@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin):
+class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
     """A search without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
