@@ -73,8 +73,8 @@ const showLayers = () => {
   const { start, level, parts } = fromReference();
   byId("layers-text").hidden = !layered();
   if (!layered()) return;
-  const size = rows.n_neighbors[state.row], traits = rows.traits[state.row];
-  const alike = isShort() ? [] : traits.length ? [" What they have in common (in brackets, all samples): ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" They are spread like all samples."];
+  const size = rows.n_neighbors[state.row], traits = rows.traits[state.row]?.[state.target];
+  const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
   byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
     ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`);
 };
