@@ -18,7 +18,7 @@ from .view import ModelView, view_of
 Array = NDArray[np.float64]
 
 # So many characters fit between the left end of the bars and the map, and left of the bars.
-WIDTH, NAME_WIDTH = 98, 26
+WIDTH, NAME_WIDTH = 106, 26
 
 
 @dataclass(eq=False)
@@ -123,7 +123,7 @@ class RegimeDisplay:
         self
         """
         n = min(max_regimes, len(self.sizes))
-        self.ax_ = ax = axes(ax, (11, 2.0 + 0.62 * n), "tight")
+        self.ax_ = ax = axes(ax, (12, 2.0 + 0.62 * n), "tight")
         self.figure_ = ax.figure
         heights = np.arange(n)[::-1]
         ax.barh(heights - 0.16, self.sizes[:n], height=0.3, color=TEAL)
@@ -173,6 +173,10 @@ class RegimeDisplay:
 
 
 def _fitting_equation(view: ModelView, model: Array, inputs: Array, target: str) -> str:
-    """An equation that fits over a bar, with fewer terms where names are long."""
-    texts = [short_equation(view, model, inputs, target, limit, 16) for limit in (3, 2, 1)]
+    """An equation that fits over a bar: with shorter names, or else with fewer terms."""
+    texts = [
+        short_equation(view, model, inputs, target, limit, length)
+        for limit in (3, 2, 1)
+        for length in (16, 10)
+    ]
     return next((text for text in texts if len(text) <= WIDTH), texts[-1])
