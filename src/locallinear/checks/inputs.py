@@ -72,6 +72,22 @@ def validated_queries(estimator: BaseEstimator, X: Any) -> Array:
     return X
 
 
+def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
+    """Whether X is an array that scikit-learn's checks would return as it is.
+
+    They take as long as the prediction of one row.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X.sum()))
+    )
+
+
 def check_classes(classes: ArrayLike | None, known: NDArray) -> None:
     """Refuse other classes in a later call of partial_fit than in the first."""
     if classes is not None and not np.array_equal(np.unique(classes), known):
