@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import TypeVar
 
+from joblib.parallel import get_active_backend
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
 
@@ -24,6 +25,12 @@ def all_threads() -> int:
     In a worker process of joblib, this is the share of the processors that the worker has.
     """
     return _openmp_effective_n_threads()
+
+
+def processes_chosen() -> bool:
+    """Whether work is to be spread over processes: joblib.parallel_config("dask"), for example."""
+    backend, _ = get_active_backend(prefer="threads")  # what is preferred gives way to a choice
+    return not getattr(backend, "supports_sharedmem", False)
 
 
 # Fewer rows than this are done before a second thread has started.
