@@ -57,6 +57,7 @@ def alone(structure, points, searchable):
     """Neighbors with a single structure over all points."""
     neighbors = Neighbors(points, searchable)
     neighbors._parts = [structure(points, searchable, 0, len(points))]
+    neighbors.build = lambda: neighbors._parts
     return neighbors
 
 

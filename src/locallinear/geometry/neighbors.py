@@ -20,13 +20,13 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..runtime.interrupts import interruptible
 from ..runtime.threads import all_threads, in_threads, thread_parts
 from .cells import Cells, Few
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Parts = Sequence[Cells | Few]
 
 # So few numbers are compared sooner than cells are made of them.
 FEW_NUMBERS = 2**12
@@ -80,9 +80,7 @@ class Neighbors:
     parts : structures over the first of these rows, if there are some already
     """
 
-    def __init__(
-        self, points: Array, searchable: Mask | None = None, parts: Sequence[Cells | Few] = ()
-    ):
+    def __init__(self, points: Array, searchable: Mask | None = None, parts: Parts = ()):
         self.points = points
         self.searchable = searchable
         self._parts = parts
@@ -96,8 +94,8 @@ class Neighbors:
     def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first.
 
-        There must be at least n_neighbors searchable rows. `n_jobs` are threads as in scikit-learn;
-        None is all.
+        There must be at least n_neighbors searchable rows. `n_jobs` are threads, as in
+        scikit-learn, but None is all.
         """
         parts, workers = self.build(), 1
         if len(X) * self.points.size > MIN_THREADED:
@@ -105,16 +103,13 @@ class Neighbors:
         distances = np.empty((len(X), n_neighbors))
         rows = np.empty(distances.shape, dtype=np.intp)
 
-        def search(part: slice) -> None:
-            with interruptible():
-                distances[part], rows[part] = self._query(parts, X[part], n_neighbors)
+        def search(some: slice) -> None:
+            distances[some], rows[some] = self._query(parts, X[some], n_neighbors)
 
         in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
         return distances, rows
 
-    def _query(
-        self, parts: Sequence[Cells | Few], X: Array, n_neighbors: int
-    ) -> tuple[Array, Rows]:
+    def _query(self, parts: Parts, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
         """The same for some of the queries."""
         found = [part.candidates(X, n_neighbors, self.searchable) for part in parts]
         rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
@@ -143,16 +138,16 @@ class Neighbors:
         order = np.lexsort((rows, distances), axis=1)[:, :n_neighbors]
         return np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
 
-    def build(self) -> Sequence[Cells | Few]:
+    def build(self) -> Parts:
         """Cover all rows with a large part, a recent part and the newest rows."""
         # Several threads may run this: each works on what it has read, which is always complete.
         n, parts = len(self.points), self._parts
-        if not parts or parts[-1].stop != n:
-            self._parts = parts = self._cover(parts)
+        if not parts or parts[-1].stop < n:
+            self._parts = parts = self._cover(n, parts)
         return parts
 
-    def _cover(self, parts: Sequence[Cells | Few]) -> Sequence[Cells | Few]:
-        n = len(self.points)
+    def _cover(self, n: int, parts: Parts) -> Parts:
+        """Parts that cover n rows, with as much as possible of parts that cover fewer."""
         if self.points.size <= FEW_NUMBERS:
             return [Few(self.points, 0, n)]
         large = parts[0] if parts else None
