@@ -67,7 +67,8 @@ def check_queries(estimator: BaseEstimator, X: Any) -> Array:
 
 def validated_queries(estimator: BaseEstimator, X: Any) -> Array:
     """Inputs (q, d) that have the features that the estimator knows."""
-    X = validated(estimator, X, reset=False)
+    if not _is_plain(estimator, X):
+        X = validated(estimator, X, reset=False)
     _check_magnitudes(X, "X", allow_tiny=True)
     return X
 
