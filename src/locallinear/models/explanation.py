@@ -360,7 +360,15 @@ class LocalExplanation:
                 frame.insert(at, name, np.repeat(each, m, axis=0).ravel())
         return frame
 
-    def plot(self, row: int = 0, target: int | str = 0, ax: Any = None, **options: Any) -> Any:
+    def plot(
+        self,
+        row: int = 0,
+        target: int | str = 0,
+        ax: Any = None,
+        *,
+        sure: bool = True,
+        **options: Any,
+    ) -> Any:
         """Draw the layers of one prediction, and the neighbours that it was made from.
 
         Parameters
@@ -369,6 +377,9 @@ class LocalExplanation:
         target : int or str
             Which target or class, by number or name.
         ax : matplotlib Axes, optional
+        sure : bool, default=True
+            Whether to draw how sure the prediction and its slopes are; for the first row of a
+            model this takes as long as some predictions of all samples.
         options : as for `locallinear.explain.ContributionDisplay.plot`
 
         Returns
@@ -377,7 +388,7 @@ class LocalExplanation:
         """
         from ..explain import ContributionDisplay  # loaded when a picture is wanted
 
-        display = ContributionDisplay.from_explanation(self, row=row, target=target)
+        display = ContributionDisplay.from_explanation(self, row=row, target=target, sure=sure)
         return display.plot(ax=ax, **options)
 
     def to_html(self, path: str | Path, **options: Any) -> None:
