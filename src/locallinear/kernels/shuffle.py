@@ -1,8 +1,8 @@
 """The beginning of a random permutation, without the permutation in memory.
 
-numpy's legacy shuffle swaps, for i from n − 1 down to 1, the entries i and j, where j is the first of
-the random 32-bit numbers, cut to the bits of i, that is at most i. So the entry that ends at place p
-can be followed backwards through the swaps, and few entries need little memory.
+numpy's legacy shuffle swaps, for i from n − 1 down to 1, the entries i and j, where j is the first
+of the random 32-bit numbers, cut to the bits of i, that is at most i. So the entry that ends at
+place p can be followed backwards through the swaps, and few entries need little memory.
 """
 
 import numpy as np
