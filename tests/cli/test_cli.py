@@ -21,6 +21,7 @@ from houses import houses
 from locallinear import FALLRegressor, FALLRegressorCV, load
 from locallinear.__main__ import main
 from locallinear.datasets import make_rentals
+from locallinear.explain.text import number
 
 
 def call(*arguments, status=0):
@@ -84,6 +85,8 @@ def test_what_the_columns_add_and_the_constant_are_the_prediction(folder, name):
     parts = explained.filter(like="adds: ")
     assert "adds: district" in parts.columns
     total = explained["constant"] + parts.sum(axis=1)
+    layers = explained["rows in general"] + explained["those like it"]
+    assert_allclose(layers + explained.filter(like="differs: ").sum(axis=1), total)
     if name == "kind":
         assert_allclose(total, explained["score"])
         best = explained.loc[explained.groupby("row")["score"].idxmax(), "class"]
@@ -92,6 +95,18 @@ def test_what_the_columns_add_and_the_constant_are_the_prediction(folder, name):
     else:
         assert_allclose(total, explained["prediction"])
         assert_allclose(explained["prediction"], predicted.to_numpy().ravel())
+        assert (explained["lowest"] < explained["prediction"]).all()
+        assert (explained["prediction"] < explained["highest"]).all()
+
+
+def test_one_row_is_explained_in_the_terminal(folder):
+    arguments = (folder / "price.model", folder / "new.csv")
+    said = call("explain", *arguments, "--row", 3).stdout
+    predicted = frame_of(call("predict", *arguments, "--interval", 0.9).stdout).iloc[2]
+    ends = [float(predicted[f"{end} price"]) for end in ("lowest", "highest")]
+    assert f"between {number(ends[0])} and {number(ends[1])}" in said
+    assert f"prediction  {number(predicted['predicted price'], 4)}" in re.sub(" +", "  ", said)
+    assert "--row is 999, but" in refused("explain", *arguments, "--row", 999)
 
 
 @pytest.mark.parametrize("name", ["price", "both", "kind"])

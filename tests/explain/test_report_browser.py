@@ -47,6 +47,7 @@ def reports(tmp_path_factory):
     rng = np.random.default_rng(0)
     X = pandas.DataFrame(rng.normal(size=(200, len(NAMES))), columns=NAMES)
     Q = X.iloc[:40] + 0.05
+    Q.iloc[38] += 50
     Y = pandas.DataFrame(
         {"</script><img src=x onerror=alert(2)>": X[NAMES[0]] * 3, "ציר": X[NAMES[2]]}
     )
@@ -341,6 +342,59 @@ def test_the_reliability_curve_follows_the_class(opened):
         curve = data["scores"]["probabilities"]["curves"][target]
         assert drawn == [curve["predicted"], curve["observed"]]
     assert "log loss" in page.locator("#probability-table").inner_text()
+
+
+def test_a_row_has_its_interval_and_one_unlike_anything_seen_is_called_so(opened):
+    page, data = opened()
+    low, high = data["sure"]["interval"][0][0]
+    shown = page.locator("#row-interval").inner_text().replace("−", "-").split(" to ")
+    assert [float(end) for end in shown] == pytest.approx([low, high], rel=1e-3)
+    assert not page.locator("#unlike").is_visible()
+    page.select_option("#row", "38")
+    assert page.locator("#unlike").is_visible()
+    page.select_option("#target", "1")
+    drawn = page.evaluate("""() => { const bar = document.getElementById("chart-row").data[2];
+        return [bar.x[1] - bar.error_x.arrayminus[1], bar.x[1] + bar.error_x.array[1]]; }""")
+    assert drawn == pytest.approx(data["sure"]["interval"][38][1])
+
+
+def test_slopes_have_errors_and_those_that_may_be_zero_look_so(opened):
+    page, data = opened("table")
+    sure, unsure, grey = data["sure"], set(), set()
+    for row in range(5):
+        page.select_option("#row", str(row))
+        for line in page.locator("#parts-table tbody tr").all():
+            if line.locator("td.unsure").count():
+                grey.add((row, line.locator("th").inner_text()))
+        for j, error in enumerate(sure["slopes_std"][row][0]):
+            slopes = data["rows"]["slopes"] or data["rows"]["coef"]
+            if error is not None and abs(slopes[row][0][j]) <= sure["deviations"] * error:
+                unsure.add((row, data["features"][j]))
+    assert grey == unsure
+    assert 0 < len(grey) < 10
+    assert "may be zero" in page.locator("#parts-text").inner_text()
+
+
+def test_pulls_and_the_mean_are_the_prediction(opened):
+    page, data = opened("table")
+    cells = page.locator("#neighbor-table tbody tr td:nth-child(3)").all_inner_texts()
+    *pulls, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
+    assert len(pulls) == len(data["rows"]["neighbors"][0]) + len(data["sure"]["pullers"][0]) + 1
+    assert sum(pulls) == pytest.approx(total, abs=0.01 * max(map(abs, pulls)))
+    expected = data["rows"]["prediction"][0][0] - data["rows"]["baseline"][0]
+    assert total == pytest.approx(expected, rel=1e-3)
+
+
+def test_coverage_is_drawn_by_fifths_of_the_prediction(opened):
+    page, data = opened("table")
+    for target in (0, 1):
+        page.select_option("#target", str(target))
+        drawn = page.evaluate("[...document.getElementById('chart-coverage').data[1].y]")
+        found = data["coverage"][target]
+        at = found["expected"].index(0.9)
+        assert drawn == [part["covered"][at] for part in found["parts"]]
+        shown = page.locator(".coverage-table:visible").inner_text()
+        assert f"{100 * found['covered'][at]:.1f}%" in shown
 
 
 def test_the_target_changes_every_section(opened):

@@ -156,6 +156,9 @@ class Explanation(Protocol):
     model: Any
     encoded: "Explanation | None"
 
+    @property
+    def slopes_std(self) -> Array: ...  # (q, d, m)
+
     def take(self, rows: Numbers, /) -> "Explanation": ...
 
     def shapley(

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import drivers, effects, rows, sections
+from .coverage import coverage_section
+from .how_sure import sure_section
 from .interface import CompanionLike, Explanation
 from .json_values import target_lists
 from .neighbors import main_regimes
@@ -73,8 +75,8 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'drivers',
-     'effects', 'regimes', 'regime_model', 'rows', 'samples']
+    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'coverage',
+     'drivers', 'effects', 'regimes', 'regime_model', 'rows', 'sure', 'samples']
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
@@ -218,11 +220,14 @@ def _data(
     sample_names = rows.names_from(getattr(X, "index", None), len(X), "sample")
     readable = view if companion is None else replace(view, estimator=companion.model)
     of_rows = rows.rows_section(view, why) | _about_samples(view, why)
+    sure = sure_section(view, why, of_rows["neighbors"])
     if readable.estimator is not view.estimator:
         of_rows["regime"] = _regimes_of_rows(readable, why)
     driving = drivers.drivers_section(view, why)
     leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
-    near = np.unique(np.concatenate(of_rows["neighbors"]))
+    behind = of_rows["neighbors"] + sure.get("pullers", [])
+    near = np.unique(np.concatenate(behind)).astype(np.intp)
+    held_out = about_rows["true"] if not of_rows["n_equal"] else None
     return {
         "title": str(title) if title is not None else _title(targets, view.is_classifier),
         "kind": "classification" if view.is_classifier else "regression",
@@ -232,6 +237,7 @@ def _data(
         "targets": targets,
         "space": sections.space_section(view),
         "scores": sections.scores_section(view, inputs, labels, n_jobs),
+        "coverage": coverage_section(view, why, held_out),
         "drivers": driving,
         "effects": effects.effects_section(view, why, leading[:MOST_EFFECTS].tolist()),
         "regimes": sections.regimes_section(readable, targets),
@@ -241,6 +247,7 @@ def _data(
             "has_units": readable.space.has_units,
         },
         "rows": about_rows | of_rows,
+        "sure": sure,
         "samples": rows.samples_section(readable, inputs, labels, near, sample_names),
     }
 

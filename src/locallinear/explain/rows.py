@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .how_sure import MOST_PULLERS
 from .interface import Explanation
 from .json_values import DIGITS, SAMPLE_DIGITS, rounded, rounded_cells, target_lists
 from .neighbors import main_regimes, neighbor_counts
@@ -13,9 +14,9 @@ from .view import NOISE, ModelView, by_feature
 
 Array = NDArray[np.float64]
 
-# A file stays below 8 MB, of which plotly takes 5. A number with its comma takes some characters
+# A file stays below 10 MB, of which plotly takes 5. A number with its comma takes some characters
 # more than its digits.
-MOST_CHARACTERS = 2_720_000
+MOST_CHARACTERS = 4_400_000
 MOST_NEIGHBORS = 6
 TRAITS = 120
 
@@ -26,7 +27,7 @@ def rows_that_fit(view: ModelView, max_rows: int) -> int:
     has_slopes = not view.space.has_units
     numbers = c * (1 + 2 * m) + (d if d == c else d + c) * m
     neighbors = min(view.estimator.regime_model.n_neighbors, MOST_NEIGHBORS)
-    cells = neighbors * (c + m + 2) + c * (1 + has_slopes * m)
+    cells = (neighbors + MOST_PULLERS) * (c + 2 * m + 2) + c * (1 + m + has_slopes * m) + 2 * m + 1
     per_row = numbers * (DIGITS + 4.5) + cells * (SAMPLE_DIGITS + 4) + TRAITS
     return max(1, min(max_rows, int(MOST_CHARACTERS / per_row)))
 

@@ -1,6 +1,6 @@
 """The feature space of ranks: each feature's empirical distribution made uniform."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -25,12 +25,23 @@ def quantile_space(X: Array, weights: Array) -> "QuantileSpace":
     ----------
     X, weights : (n, d) and (n,), positive
     """
+    return space_of_distributions([distribution(x, weights) for x in X.T], weights.sum())
+
+
+def distribution(values: Array, weights: Array) -> tuple[Array, NDArray]:
+    """The distinct values in ascending order, and the total weight of each."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(inverse, weights=weights)
+
+
+def space_of_distributions(
+    distributions: Sequence[tuple[Array, NDArray]], total_weight: float
+) -> "QuantileSpace":
+    """The space that makes these distributions of the features uniform."""
     knots, heights = [], []
-    for column in X.T:
-        values, inverse = np.unique(column, return_inverse=True)
-        mass = np.bincount(inverse, weights=weights)
+    for values, mass in distributions:
         # The middle of the step of the distribution function at each value.
-        rank = (np.cumsum(mass) - mass / 2) / weights.sum()
+        rank = (np.cumsum(mass) - mass / 2) / total_weight
         knots.append(values)
         heights.append(HALF_WIDTH * (2 * rank - 1))
     sizes = np.array([len(values) for values in knots])

@@ -1,5 +1,5 @@
 // What the controls do, and the first drawing.
-const showRow = () => { showHeadline(); showLayers(); showContributions(); showParts(); showNeighbors(); showSliders(); };
+const showRow = () => { showHeadline(); showLayers(); showContributions(); showRowCaption(); showParts(); showNeighbors(); showSliders(); };
 const selectRow = (i) => {
   state.row = i;
   if (![...byId("row").options].some((option) => Number(option.value) === i)) { byId("search").value = ""; showPicker(); }
@@ -16,9 +16,9 @@ const showTarget = () => {
   document.querySelectorAll(".by-target").forEach((e) => e.classList.toggle("off", Number(e.dataset.target) !== state.target));
   document.querySelectorAll(".target-name").forEach((e) => { e.textContent = targets[state.target]; });
 };
-const showAll = () => { showTarget(); showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showRow(); showDots(); };
+const showAll = () => { showTarget(); showFit(); showCoverage(); showReliability(); showDrivers(); showCurve(); showEffect(); showRow(); showDots(); };
 // What is drawn, without what a reader may be in the middle of changing.
-const redraw = () => { showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showContributions(); showDots(); };
+const redraw = () => { showFit(); showCoverage(); showReliability(); showDrivers(); showCurve(); showEffect(); showContributions(); showDots(); };
 const print = (on) => {
   printing = on;
   document.documentElement.toggleAttribute("data-printing", on);

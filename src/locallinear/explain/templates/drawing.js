@@ -1,6 +1,6 @@
 // The data of the report, and how text and charts are made; the other scripts use both.
 const data = JSON.parse(document.getElementById("data").textContent);
-const { rows, features, choices, targets, space, samples } = data;
+const { rows, features, choices, targets, space, samples, sure } = data;
 const members = data.model.n_members; // of an ensemble
 const classes = data.kind === "classification";
 const FEW = 10;

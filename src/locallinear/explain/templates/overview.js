@@ -26,6 +26,20 @@ const showFit = () => {
   ], { xaxis: axisTitle(`true ${targets[state.target]}`), yaxis: axisTitle("predicted") }, 320);
 };
 
+// How many targets are within their intervals, by fifths of the prediction.
+const showCoverage = () => {
+  if (!byId("chart-coverage")) return;
+  const { parts, expected } = data.coverage[state.target], at = expected.indexOf(sure.coverage), x = parts.map((_, i) => i);
+  // One standard deviation of the share of so many rows.
+  const error = parts.map((part) => Math.sqrt(expected[at] * (1 - expected[at]) / part.n_rows));
+  draw("chart-coverage", [
+    { type: "scatter", mode: "lines", x: [-0.5, x.length - 0.5], y: [expected[at], expected[at]], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
+    { type: "scatter", mode: "markers", x, y: parts.map((part) => part.covered[at]), marker: { color: color("accent"), size: 10 },
+      error_y: { type: "data", array: error, color: color("soft"), thickness: 1.5, width: 0 },
+      text: parts.map((part) => `${part.n_rows} rows<br>mean width ${number(part.width[at])}`), hovertemplate: "%{y:.1%} within<br>%{text}<extra></extra>" },
+  ], { xaxis: { ...axisTitle(`predicted ${targets[state.target]}, in fifths`), tickvals: x, ticktext: parts.map((part) => `${number(part.lowest, 3)} to ${number(part.highest, 3)}`), range: [-0.5, x.length - 0.5], zeroline: false, showgrid: false },
+    yaxis: { ...axisTitle("share within the interval"), range: [Math.min(0.6, ...parts.map((part) => part.covered[at] - 0.1)), 1.02], tickformat: ".0%", zeroline: false } }, 320);
+};
 // Whether the probabilities of a class are true.
 const showReliability = () => {
   if (!byId("chart-reliability")) return;
