@@ -115,6 +115,35 @@ def cumulative_sum(x: AnyArray, axis: int) -> AnyArray:
     return np.cumsum(x, axis=axis) if is_numpy(x) else namespace(x).cumulative_sum(x, axis=axis)
 
 
+def at(x: AnyArray, rows: AnyArray) -> AnyArray:
+    """The rows of x with these numbers, which may be an array of any shape."""
+    if is_numpy(x):
+        return x[rows]
+    xp = namespace(x)
+    taken = xp.take(x, xp.reshape(rows, (-1,)), axis=0)
+    return xp.reshape(taken, (*rows.shape, *x.shape[1:]))
+
+
+def pick(table: AnyArray, columns: AnyArray) -> AnyArray:
+    """The entries of each row of a table (q, k) in these columns (q, K)."""
+    xp = namespace(table)
+    if not is_numpy(table):
+        columns = xp.astype(columns, xp.int64, copy=False)
+    return xp.take_along_axis(table, columns, axis=1)
+
+
+def cast(x: AnyArray, like: AnyArray) -> AnyArray:
+    """An array with the type of numbers that another has."""
+    if is_numpy(x):
+        return x.astype(like.dtype, copy=False)
+    return namespace(x).astype(x, like.dtype, copy=False)
+
+
+def precision(x: AnyArray) -> float:
+    """The distance from 1 to the next larger number of an array's type."""
+    return float(namespace(x).finfo(x.dtype).eps)
+
+
 def flat_nonzero(mask: AnyArray) -> AnyArray:
     """The positions (r,) at which a mask (n,) is true."""
     return namespace(mask).nonzero(mask)[0]

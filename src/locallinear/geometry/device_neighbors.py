@@ -71,8 +71,8 @@ class DeviceNeighbors:
         for search in ways if found is not None else ways[1:]:
             if not bool(xp.all(decided)):
                 rest = ~decided
-                again = search(X[rest, :], n_neighbors)
-                squares[rest, :], rows[rest, :], decided[rest] = again
+                again = search(X[rest], n_neighbors)
+                squares[rest], rows[rest], decided[rest] = again
         return xp.astype(xp.sqrt(squares), X.dtype, copy=False), rows
 
     def _by_products(self, X: AnyArray, n_neighbors: int) -> tuple[AnyArray, AnyArray, AnyArray]:
@@ -168,7 +168,8 @@ def _in_double(x: AnyArray) -> AnyArray:
 def _query_blocks(n_queries: int, row_bytes: int) -> Iterator[slice]:
     """Queries in blocks whose tables, with so many bytes per query, are not too large."""
     step = max(1, TABLE_BYTES // row_bytes)
-    return (slice(start, start + step) for start in range(0, n_queries, step))
+    starts = range(0, n_queries, step)
+    return (slice(start, min(start + step, n_queries)) for start in starts)
 
 
 def _joined(xp: Any, found: list[tuple[AnyArray, ...]]) -> Any:
