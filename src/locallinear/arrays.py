@@ -1,7 +1,7 @@
 """Arrays of NumPy, torch, CuPy and others: what their common standard lacks or does differently.
 
-Mathematics is written once, in the array API standard. `namespace` gives the functions for arrays of
-a kind: for NumPy it is `numpy` itself. The functions below are those that the standard lacks, or
+Mathematics is written once, in the array API standard. `namespace` gives the functions for arrays
+of a kind: for NumPy it is `numpy` itself. The functions below are those that the standard lacks, or
 that NumPy has in another form; on NumPy arrays they are NumPy's own, to the last digit.
 """
 
@@ -63,6 +63,13 @@ def _cpu(x: AnyArray) -> Any:
     return xp.Device("CPU_DEVICE") if hasattr(xp, "Device") else "cpu"
 
 
+def from_device(x: Any) -> Any:
+    """What a user passed, with an array of another kind than NumPy's turned into one of NumPy's."""
+    if is_numpy(x) or not compatibility().is_array_api_obj(x):
+        return x
+    return to_numpy(x)
+
+
 def moved(values: AnyArray, like: AnyArray) -> AnyArray:
     """Values as an array of the kind of `like` and on its device; floats in its precision.
 
@@ -119,7 +126,7 @@ def at(x: AnyArray, rows: AnyArray) -> AnyArray:
     """The rows of x with these numbers, which may be an array of any shape."""
     if is_numpy(x):
         return x[rows]
-    xp = namespace(x)
+    xp, rows = namespace(x), moved(rows, x)
     taken = xp.take(x, xp.reshape(rows, (-1,)), axis=0)
     return xp.reshape(taken, (*rows.shape, *x.shape[1:]))
 
@@ -139,6 +146,18 @@ def cast(x: AnyArray, like: AnyArray) -> AnyArray:
     return namespace(x).astype(x, like.dtype, copy=False)
 
 
+def empty(shape: tuple[int, ...], like: AnyArray) -> AnyArray:
+    """An array of this shape, not filled yet: of the kind and type of `like`, on its device."""
+    if is_numpy(like):
+        return np.empty(shape, dtype=like.dtype)
+    return namespace(like).empty(shape, dtype=like.dtype, device=device_of(like))
+
+
+def doubles(x: AnyArray) -> NDArray[np.float64]:
+    """An array of any kind as one of NumPy's, in double precision."""
+    return np.asarray(to_numpy(x), dtype=np.float64)
+
+
 def precision(x: AnyArray) -> float:
     """The distance from 1 to the next larger number of an array's type."""
     return float(namespace(x).finfo(x.dtype).eps)
@@ -156,11 +175,13 @@ def interpolate(x: AnyArray, knots: AnyArray, heights: AnyArray) -> AnyArray:
     xp = namespace(x)
     if knots.shape[0] == 1:
         return xp.zeros_like(x) + heights[0]
-    right = xp.clip(xp.searchsorted(knots, x), min=1, max=knots.shape[0] - 1)
+    # As NumPy does it: exact at the knots.
+    right = xp.clip(xp.searchsorted(knots, x, side="right"), 1, knots.shape[0] - 1)
     x0, x1 = xp.take(knots, right - 1), xp.take(knots, right)
     y0, y1 = xp.take(heights, right - 1), xp.take(heights, right)
-    inside = xp.clip(x, min=knots[0], max=knots[-1])
-    return y0 + (y1 - y0) / (x1 - x0) * (inside - x0)
+    inside = (y1 - y0) / (x1 - x0) * (x - x0) + y0
+    inside = xp.where(x >= knots[-1], heights[-1], inside)
+    return xp.where(x <= knots[0], heights[0], inside)
 
 
 def smallest(x: AnyArray, k: int) -> tuple[AnyArray, AnyArray]:

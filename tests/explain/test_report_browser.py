@@ -11,6 +11,7 @@ import pytest
 from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import report_data, write_report
+from locallinear.explain import rows as rows_module
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -68,6 +69,11 @@ def reports(tmp_path_factory):
     rows["level"][39] = np.subtract(rows["prediction"][39], rows["baseline"]).tolist()
     table = houses(seed=1).replace({"district": {"old town": NAMES[0]}})
     found["table"] = folder / "table.html", report_data(fitted(("price", "rent")), Xq=table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "MOST_DETAILED", 10)
+        many = houses(300, seed=1)
+        many.loc[5, "district"] = "=1+1"
+        found["many"] = folder / "many.html", report_data(fitted(), Xq=many, yq=many["price"])
     for path, data in found.values():
         write_report(path, data)
     return found
@@ -110,9 +116,11 @@ def opened(pages, reports):
             "document.querySelectorAll('button[aria-expanded=true]').forEach((b) => b.click())"
         )
         page.fill("#search", "")
-        page.select_option("#target", "0")
+        if page.locator("#target").count():
+            page.select_option("#target", "0")
         page.select_option("#row", "0")
-        page.select_option("#reference", "baseline")
+        if page.locator("#reference").is_visible():
+            page.select_option("#reference", "baseline")
         page.evaluate("document.activeElement.blur()")
         return page, reports[name][1]
 
@@ -183,6 +191,72 @@ def test_searching_selects_the_row_that_matches(opened):
     assert page.locator("#row-name").inner_text() == "<i>mix</i> 24"
     page.click("#previous")
     assert page.locator("#row-name").inner_text() == "<i>mix</i> 23"
+
+
+def found_names(page, wanted):
+    page.fill("#search", wanted)
+    return page.locator("#row option").all_inner_texts()
+
+
+def test_rows_are_found_by_value_and_by_conditions(opened):
+    page, _ = opened("many")
+    table = houses(300, seed=1)
+    table.loc[5, "district"] = "=1+1"
+    names = np.array([f"row {i}" for i in range(300)])
+    assert found_names(page, "=1+1") == ["row 5"]
+    assert found_names(page, "old TOWN") == names[table["district"] == "old town"].tolist()
+    size = table["size (m²)"][7]
+    assert "row 7" in found_names(page, str(size))
+    wanted = (table["rooms"] > 4) & (table["district"] == "north")
+    assert found_names(page, "rooms > 4, District = north") == names[wanted].tolist()
+    gone = table["size (m²)"].isna()
+    assert found_names(page, "size (m²) = missing") == names[gone].tolist()
+    dear = table["price"] > 700
+    assert found_names(page, "true > 700") == names[dear].tolist()
+    assert "match" in page.locator("#matches").inner_text()
+
+
+def test_a_row_without_details_has_its_prediction_interval_and_layers(opened):
+    page, data = opened("many")
+    why = fitted().explain(houses(300, seed=1).iloc[[123]])
+    assert 123 not in data["all_rows"]["detailed"]
+    page.fill("#search", "row 123")
+    assert page.locator("#row-name").inner_text() == "row 123"
+    shown = page.locator("#row-prediction").inner_text().replace(",", "")
+    assert float(shown) == pytest.approx(why.prediction[0], rel=1e-4)
+    assert not page.locator("#details").is_visible()
+    assert "this row is none" in page.locator("#short-note").inner_text()
+    cells = page.locator("#parts-table tbody tr td:last-child").all_inner_texts()
+    *steps, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
+    assert sum(steps) == pytest.approx(total, rel=2e-3)
+    assert steps[1] == pytest.approx(why.neighborhood_part[0, 0], rel=2e-3)
+    page.select_option("#row", page.locator("#row option").first.get_attribute("value"))
+    page.fill("#search", f"row {data['all_rows']['detailed'][3]}")
+    assert page.locator("#details").is_visible()
+
+
+def test_the_rows_that_were_found_are_saved_as_csv(opened, tmp_path):
+    page, _ = opened("many")
+    page.fill("#search", "rooms = 2")
+    with page.expect_download() as started:
+        page.click("#save")
+    started.value.save_as(tmp_path / "rows.csv")
+    saved = pandas.read_csv(tmp_path / "rows.csv")
+    table = houses(300, seed=1)
+    kept = table[table["rooms"] == 2]
+    assert saved["row"].tolist() == [f"row {i}" for i in kept.index]
+    layers = saved["rows in general"] + saved["those like it"]
+    total = layers + saved.filter(like="differs: ").sum(axis=1)
+    np.testing.assert_allclose(total, saved["predicted price"], rtol=1e-6)
+    model = fitted()
+    np.testing.assert_allclose(saved["predicted price"], model.predict(kept), rtol=1e-5)
+    ends = model.predict_interval(kept)
+    np.testing.assert_allclose(saved[["lowest", "highest"]], ends, rtol=2e-3)
+    page.fill("#search", "=1+1")
+    with page.expect_download() as started:
+        page.click("#save")
+    started.value.save_as(tmp_path / "formula.csv")
+    assert pandas.read_csv(tmp_path / "formula.csv")["district"].tolist() == ["'=1+1"]
 
 
 def test_clicking_a_point_explains_its_row(opened):

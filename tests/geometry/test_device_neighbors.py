@@ -14,7 +14,7 @@ RNG = np.random.default_rng(0)
 OUTLIER = RNG.normal(size=(300, 4))
 OUTLIER[7] *= 1e9
 CENTRES = np.repeat(1e3 * RNG.normal(size=(6, 3)), 50, axis=0)
-# Points that are easy, far from the origin, in dense clusters, tied, equal, tiny, or with an outlier.
+# Points that are easy, far from the origin, in dense clusters, tied, equal, or with an outlier.
 CASES = {
     "normal": (RNG.normal(size=(300, 5)), RNG.normal(size=(20, 5))),
     "many features": (RNG.normal(size=(300, 70)), RNG.normal(size=(20, 70))),

@@ -39,7 +39,7 @@ from .options import FILE, SHARE, folds_option, jobs_option, learning, reading
 from .outputs import contributions, explained_row, predictions, unlike_anything, write_html
 from .terminal import echo
 
-MAX_ROWS = 1000
+MAX_ROWS = 100_000
 # The part of a time budget for the model of few regimes.
 COMPANION_SHARE = 0.1
 
@@ -246,7 +246,7 @@ def predict(
     metavar="N",
     default=MAX_ROWS,
     show_default=True,
-    help="Largest number of rows on the page; if DATA has more, it shows a sample.",
+    help="Largest number of rows that the page holds; if DATA has more, it holds a sample.",
 )
 @click.option(
     "--row",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..explain.contribution_display import ContributionDisplay
+from ..explain.explaining_rows import explain_rows, numbers_of_samples
 from ..explain.how_sure import UNSEEN, how_sure
 from ..explain.row_text import row_lines
 from ..explain.view import view_of
@@ -79,10 +80,10 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     the ``constant`` and ``adds: ..``. Both add up to the prediction. Rows that the model was fitted
     on are explained without themselves, as on the page.
     """
-    from ..explain.report import explain_rows  # as below
-
     pandas = pandas_module()
-    explanation = explain_rows(view_of(model), table.frame, _targets_if_known(model, table))
+    view = view_of(model)
+    own = numbers_of_samples(view, table.frame, _targets_if_known(model, table))
+    explanation = explain_rows(view, table.frame, own)
     if explanation.samples is not None:
         click.echo(
             "The model was fitted on these rows: each is predicted and explained without itself.",
@@ -132,11 +133,9 @@ def _sureness(model: TableModel, explanation: Any) -> dict[str, NDArray]:
 
 def explained_row(model: TableModel, table: Table, row: int) -> list[str]:
     """The explanation of one row, counted from one, as lines of text."""
-    from ..explain.report import explain_rows  # as below
-
-    targets = _targets_if_known(model, table)
-    one = slice(row - 1, row)
-    why = explain_rows(view_of(model), table.frame[one], None if targets is None else targets[one])
+    view, targets, one = view_of(model), _targets_if_known(model, table), slice(row - 1, row)
+    own = numbers_of_samples(view, table.frame[one], None if targets is None else targets[one])
+    why = explain_rows(view, table.frame[one], own)
     lines = [f"Row {row} of {table.name}"]
     if why.samples is not None:
         lines.append("The model was fitted on this row: it is explained without itself.")

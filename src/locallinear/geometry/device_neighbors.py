@@ -27,40 +27,40 @@ CAUTION = 4
 
 
 def make_neighbors(
-    points: AnyArray, searchable: AnyArray | None, n_jobs: int | None
+    points: AnyArray, searchable: AnyArray | None = None
 ) -> "Neighbors | DeviceNeighbors":
     """What finds neighbours among points: on the processor, or where they are."""
-    kind = Neighbors if is_numpy(points) else DeviceNeighbors
-    return kind(points, searchable, n_jobs)
+    return (Neighbors if is_numpy(points) else DeviceNeighbors)(points, searchable)
 
 
 class DeviceNeighbors:
-    """Finds the K nearest of a growing and shrinking set of points on a device.
+    """Finds the K nearest of a set of points on a device.
 
     Parameters
     ----------
     points : (n, d) array, kept by reference
     searchable : (n,) mask of the rows that may be found, or None for all
-    n_jobs : not used: a device has threads of its own
     """
 
-    def __init__(self, points: AnyArray, searchable: AnyArray | None, n_jobs: int | None = None):
-        self.n_jobs = n_jobs
-        self.update(points, searchable)
-
-    def update(self, points: AnyArray, searchable: AnyArray | None) -> None:
-        """Use these points from now on: rows were appended or removed, or moved in memory."""
+    def __init__(self, points: AnyArray, searchable: AnyArray | None = None):
         self.points, self.searchable = points, searchable
         self._fused: FusedScan | None = None
         self._prepared: tuple[AnyArray, AnyArray, AnyArray] | None = None
 
+    def update(self, points: AnyArray, searchable: AnyArray | None) -> "DeviceNeighbors":
+        """The same for these points: rows were appended or removed, or moved in memory."""
+        return DeviceNeighbors(points, searchable)
+
     def build(self) -> None:
         """Do nothing: a scan is prepared when it is first asked."""
 
-    def query(self, X: AnyArray, n_neighbors: int) -> tuple[AnyArray, AnyArray]:
+    def query(
+        self, X: AnyArray, n_neighbors: int, n_jobs: int | None = None
+    ) -> tuple[AnyArray, AnyArray]:
         """Distances and rows of the nearest points, both (q, K), nearest first.
 
-        There must be at least n_neighbors searchable rows.
+        There must be at least n_neighbors searchable rows. `n_jobs` is not used: a device has
+        threads of its own.
         """
         xp = namespace(X)
         if self._fused is None:
@@ -106,9 +106,7 @@ class DeviceNeighbors:
             found.append((squares, rows, (squares[:, -1] < bound) | (n_first == n)))
         return _joined(xp, found)
 
-    def _exactly(
-        self, X: AnyArray, rows: AnyArray, n_neighbors: int
-    ) -> tuple[AnyArray, AnyArray]:
+    def _exactly(self, X: AnyArray, rows: AnyArray, n_neighbors: int) -> tuple[AnyArray, AnyArray]:
         """The nearest of candidates (q, c), which are in ascending order, by differences."""
         xp = namespace(X)
         found = []
@@ -126,9 +124,7 @@ class DeviceNeighbors:
             found.append(tuple(taken))
         return _joined(xp, found)
 
-    def _by_differences(
-        self, X: AnyArray, n_neighbors: int
-    ) -> tuple[AnyArray, AnyArray, AnyArray]:
+    def _by_differences(self, X: AnyArray, n_neighbors: int) -> tuple[AnyArray, AnyArray, AnyArray]:
         """The same by the distances to all points: certain in all cases, and slow."""
         xp = namespace(X)
         found = []

@@ -1,9 +1,9 @@
 """A scan of points on a CUDA GPU that never writes the distances down.
 
 Points are in groups. Products of few bits give, for each query and group, a lower bound of the
-squared distances to the group's points (`kernels.triton_scan`). The groups with the smallest bounds
-are compared exactly, in double precision. If the K-th nearest point in them is nearer than the bound
-of every other group, then no other group can hold a neighbour, and the answer is certain.
+squared distances to the group's points (`kernels.triton_scan`). The groups with the smallest
+bounds are compared exactly, in double precision. If the K-th nearest point in them is nearer than
+the bound of every other group, then no other group can hold a neighbour: the answer is certain.
 
 **The bound.** Let x and p be a query and a point relative to the centre, and x̂, p̂ their roundings
 to 11 bits, which a GPU multiplies exactly. Then |xᵀp − x̂ᵀp̂| ≤ (2u + u²) ||x|| ||p|| with u = 2⁻¹¹,

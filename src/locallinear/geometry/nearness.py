@@ -97,11 +97,11 @@ class Geometry:
         Z = self.space.transform(X)
         return Z, self.nearness.points(Z)
 
-    def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> Index:
+    def index(self, points: Array, searchable: Mask | None) -> Index:
         """What finds neighbours among located points."""
         if isinstance(self.nearness, Forest):
-            return LeafNeighbors(self.nearness, points, searchable, n_jobs)
-        return make_neighbors(points, searchable, n_jobs)
+            return LeafNeighbors(self.nearness, points, searchable)
+        return make_neighbors(points, searchable)
 
     def moved(self, like: AnyArray) -> "Geometry":
         """The same geometry for arrays of the kind of `like`, and on its device."""

@@ -7,14 +7,19 @@ some of them are returned). Points can be appended and removed: one structure ho
 it was built on, a second small one holds the points added since, and a scan covers the newest few.
 All is built again once the rest has grown to a quarter of the first.
 
-A learned metric changes the points that `Neighbors` gets. Any other kind of nearness needs a class
-with the same `update`, `build` and `query`, such as `forest.LeafNeighbors`.
+`Neighbors` is a value: `update` returns another one, which shares the structures, and whoever uses
+the old one goes on finding the old points. A learned metric changes the points that `Neighbors`
+gets. Any other kind of nearness needs a class with the same `update`, `build` and `query`, such as
+`leaf_neighbors.LeafNeighbors`.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..arrays import namespace
 from ..runtime.chunks import row_chunks
 from .blocks import cells_possible
 from .kd_tree import KDTree
@@ -51,45 +56,46 @@ def leave_out(distances: Array, near: Rows, rows: Rows) -> tuple[Array, Rows]:
     distances, near : (q, K + 1) of the nearest
     rows : (q,) the row that a query must not have; where it is not among them, the last one goes
     """
+    xp = namespace(near)
     keep = near != rows[:, None]
-    keep[keep.all(axis=1), -1] = False
-    shape = len(near), near.shape[1] - 1
-    return distances[keep].reshape(shape), near[keep].reshape(shape)
+    # Where none goes, the last one does.
+    last = xp.concat([keep[:, :-1] & False, keep[:, -1:]], axis=1)
+    keep = keep & ~(xp.all(keep, axis=1, keepdims=True) & last)
+    shape = near.shape[0], near.shape[1] - 1
+    return xp.reshape(distances[keep], shape), xp.reshape(near[keep], shape)
 
 
 class Neighbors:
-    """Finds the K nearest of a growing and shrinking set of points.
+    """Finds the K nearest of a set of points.
 
     Parameters
     ----------
     points : (n, d) array, kept by reference
     searchable : (n,) mask of the rows that may be found, or None for all
-    n_jobs : threads per query, as in scikit-learn; None is one for a tree and all for a scan
+    parts : structures over the first of these rows, if there are some already
     """
 
-    def __init__(self, points: Array, searchable: Mask | None, n_jobs: int | None):
+    def __init__(
+        self, points: Array, searchable: Mask | None = None, parts: Sequence[KDTree | Scan] = ()
+    ):
         self.points = points
         self.searchable = searchable
-        self.n_jobs = n_jobs
-        self._parts: list[KDTree | Scan] = []
+        self._parts = parts
 
-    def update(self, points: Array, searchable: Mask | None) -> None:
-        """Use these points from now on: rows were appended or removed, or moved in memory."""
-        moved = not np.may_share_memory(points, self.points)
-        self.points, self.searchable = points, searchable
-        if moved:
-            self._parts = []  # the old parts would keep the old memory alive
-            self.build()
+    def update(self, points: Array, searchable: Mask | None) -> "Neighbors":
+        """The same for these points: rows were appended or removed, or moved in memory."""
+        # Parts of points that have moved would keep the old memory alive.
+        parts = self._parts if np.may_share_memory(points, self.points) else ()
+        return Neighbors(points, searchable, parts)
 
-    def query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
+    def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first.
 
-        There must be at least n_neighbors searchable rows.
+        There must be at least n_neighbors searchable rows. `n_jobs` are threads as in scikit-learn;
+        None is one for a tree and all for a scan.
         """
-        self.build()
-        found = [
-            part.candidates(X, n_neighbors, self.searchable, self.n_jobs) for part in self._parts
-        ]
+        parts = self.build()
+        found = [part.candidates(X, n_neighbors, self.searchable, n_jobs) for part in parts]
         rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
         usual = n_neighbors + 1
         crowded = (rows[:, usual:] >= 0).any(axis=1)
@@ -114,22 +120,26 @@ class Neighbors:
         order = np.lexsort((rows, distances), axis=1)[:, :n_neighbors]
         return np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
 
-    def build(self) -> None:
+    def build(self) -> Sequence[KDTree | Scan]:
         """Cover all rows with a large part, a recent part and a scan of the newest rows."""
-        n = len(self.points)
-        if not self._parts or n - self._parts[0].stop > max(1024, self._parts[0].stop // 4):
+        # Several threads may run this: each works on what it has read, which is always complete.
+        n, parts = len(self.points), self._parts
+        if parts and parts[-1].stop == n:
+            return parts
+        if not parts or n - parts[0].stop > max(1024, parts[0].stop // 4):
             kind = KDTree if tree_pays(self.points) else Scan
-            self._parts = [kind(self.points, self.searchable, 0, n)]
-            return
-        large, *rest = self._parts
+            self._parts = whole = [kind(self.points, self.searchable, 0, n)]
+            return whole
+        large, *rest = parts
         recent = next((part for part in rest if isinstance(part, KDTree)), None)
         stop = recent.stop if recent else large.stop
         if n - stop > max(64, (stop - large.stop) // 8):
             recent = KDTree(self.points, self.searchable, large.stop, n)
-        parts = [large, recent] if recent else [large]
-        if n > parts[-1].stop:
-            parts.append(Scan(self.points, self.searchable, parts[-1].stop, n))
-        self._parts = parts
+        cover: list[KDTree | Scan] = [large, recent] if recent else [large]
+        if n > cover[-1].stop:
+            cover.append(Scan(self.points, self.searchable, cover[-1].stop, n))
+        self._parts = cover
+        return cover
 
 
 def tree_pays(points: Array) -> bool:

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray as Array
 from ..arrays import (
+    at,
     cumulative_sum,
     flat_nonzero,
-    at,
     interpolate,
     is_numpy,
     moved,
@@ -20,7 +20,7 @@ from ..arrays import (
 
 # A uniform variable on [-√3, √3] has variance 1, like a standardised one, so that a penalty means
 # the same in both spaces.
-HALF_WIDTH = np.sqrt(3.0)
+HALF_WIDTH = float(np.sqrt(3.0))
 # Slopes are taken over so many ranks on both sides: the nearest six of a hundred samples.
 REACH = 0.1
 # Outside the range of the training values, the map continues with its slope over this outermost
@@ -166,9 +166,7 @@ def _outer_slopes(values: Array, ranks: Array) -> NDArray[np.float64]:
     return height / np.maximum(tails / TAIL, width)
 
 
-def _interpolate(
-    x: Array, knots: Array, heights: Array, slopes: NDArray[np.float64]
-) -> Array:
+def _interpolate(x: Array, knots: Array, heights: Array, slopes: NDArray[np.float64]) -> Array:
     """The piecewise linear function through the knots, continued below and above by slopes (2,)."""
     xp = namespace(x)
     below, above = xp.clip(x - knots[0], None, 0.0), xp.clip(x - knots[-1], 0.0, None)

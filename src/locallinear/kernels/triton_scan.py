@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 
-
 @dataclass(frozen=True)
 class Tiling:
     """How `group_minima` goes over points with D features.

@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks.devices import check_on_processor
 from ..checks.inputs import check_queries
 from ..kernels.local.smoother import anchor_loads, neighbor_gains
 from ..runtime.chunks import row_chunks
 from .anchor_samples import AnchorMaps
+from .moments import Moments
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Member = Any  # a FALL model, whose module imports this one
 
 
-class Influence:
+class Influence(Moments):
     """What all estimators say about the part of each training sample in a prediction."""
 
     @property
@@ -61,7 +63,8 @@ class Influence:
         >>> np.allclose(model.influence(X[:3]) @ y, model.predict(X[:3]))
         True
         """
-        return self.influence_checked(check_queries(self.members[0], X))
+        now = self.at_this_moment()
+        return now.influence_checked(check_queries(now.members[0], X))
 
     def influence_checked(self, X: Array, without: Rows | None = None) -> csr_array:
         """The same for an array of queries that are known to be valid.
@@ -69,6 +72,7 @@ class Influence:
         `without` (q,) are numbers of samples: each query is predicted without that sample.
         """
         members = self.members
+        check_on_processor(self, members[0].place, "the influence of samples")
         total = csr_array((len(X), members[0].n_samples_fit_))
         for member in members:
             Z = member.feature_space.transform(X)
@@ -93,11 +97,12 @@ class Influence:
         float
         """
         check_is_fitted(self)
-        X, _ = self.members[0].training_samples()
+        now = self.at_this_moment()
+        X, _ = now.members[0].training_samples()
         numbers, total = np.arange(len(X)), 0.0
         for chunk in row_chunks(len(X), 2**12):
             own = numbers[chunk]
-            part = self.influence_checked(X[chunk], own if without_itself else None)
+            part = now.influence_checked(X[chunk], own if without_itself else None)
             total += float(part[np.arange(len(own)), own].sum())
         return total
 
@@ -116,6 +121,7 @@ def smoother_rows(
     exact : whether to refuse where anchors are no known function of the targets that are left;
         otherwise such anchors are taken as known, and add nothing
     """
+    check_on_processor(member, member.place, "the influence of samples")
     sets = member.anchor_samples
     shares, near = member.shares(Z, without)
     if exact:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..checks.parameters import GEOMETRY
 from ..runtime.chunks import CACHE_BYTES, row_chunks
+from ..runtime.interrupts import interruptible
 from ..runtime.progress import Progress
 from ..runtime.threads import one_blas_thread
 from .anchor_sets import AnchorSet
@@ -91,7 +92,7 @@ class Search:
         try:
             # The matrix products are small: one thread per cell is faster than several threads
             # in each product.
-            with one_blas_thread():
+            with one_blas_thread(), interruptible():
                 if workers == 1:
                     for cell in self.cells():
                         self._score_cell(cell)

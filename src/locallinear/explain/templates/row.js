@@ -1,13 +1,4 @@
 // The section on one row: its contributions, its neighbours, and what if.
-const showPicker = () => {
-  const wanted = byId("search").value.trim().toLowerCase();
-  const found = rows.names.flatMap((name, i) => (name.toLowerCase().includes(wanted) ? [i] : []));
-  byId("row").replaceChildren(...found.map((i) => make("option", { value: i }, shorten(rows.names[i], 80))));
-  byId("matches").textContent = wanted ? (found.length === 1 ? "1 match" : `${found.length} matches`) : `${found.length} rows`;
-  const exact = found.find((i) => rows.names[i].toLowerCase() === wanted || rows.names[i].toLowerCase() === `row ${wanted}`);
-  if (wanted && found.length && (exact !== undefined || !found.includes(state.row))) selectRow(exact ?? found[0]);
-  else byId("row").value = String(state.row);
-};
 const showHeadline = () => {
   byId("row-name").textContent = rows.names[state.row];
   const score = rows.prediction[state.row][state.target];
@@ -17,7 +8,11 @@ const showHeadline = () => {
   byId("row-true-line").hidden = !truth;
   if (truth) byId("row-true").textContent = number(classes ? truth[0] : truth[state.target], 5);
   showSure();
-  byId("row-regime").textContent = `${regimeNumber(rows.regime[state.row])}. ${data.regimes[regimeRank.get(rows.regime[state.row])].name}`;
+  byId("row-regime-line").hidden = isShort();
+  byId("details").hidden = isShort();
+  byId("reference-field").hidden = isShort();
+  byId("short-note").hidden = !isShort();
+  if (!isShort()) byId("row-regime").textContent = `${regimeNumber(rows.regime[state.row])}. ${data.regimes[regimeRank.get(rows.regime[state.row])].name}`;
   if (classes) showClasses(rows.probability[state.row]);
 };
 // The interval or the possible classes of the row, and how unusual it is.
@@ -42,14 +37,14 @@ const largest = (parts) => {
 const UNSEEN = 0.002;
 const showContributions = () => {
   const { start, level, parts } = fromReference();
-  byId("row-constant").hidden = features.some((_, j) => usual(coef(), j) !== 0);
+  byId("row-constant").hidden = isShort() || features.some((_, j) => usual(coef(), j) !== 0);
   const seen = UNSEEN * (Math.abs(level ?? 0) + sum(parts.map(Math.abs)));
   const [large, small] = largest(parts);
   const named = layered() ? large.filter((j) => Math.abs(parts[j]) > seen) : large;
   const rest = [...large.filter((j) => !named.includes(j)), ...small];
   const end = rows.prediction[state.row][state.target];
   // A narrow window has no room for the values, which the table below repeats.
-  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}${layered() ? ` (they: ${drawn(rows.neighbor_texts[state.row][j], 12)})` : ""}` : "");
+  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}${layered() && !isShort() ? ` (they: ${drawn(rows.neighbor_texts[state.row][j], 12)})` : ""}` : "");
   const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j], unsure: isUnsure(j) }));
   if (level !== null) bars.unshift({ name: "those like this row", size: level });
   if (rest.length && (sum(rest.map((j) => Math.abs(parts[j]))) || !named.length)) bars.push({ name: named.length ? `${rest.length} other feature${rest.length > 1 ? "s" : ""}` : "how it differs from them", size: sum(rest.map((j) => parts[j])) });
@@ -79,8 +74,8 @@ const showLayers = () => {
   byId("layers-text").hidden = !layered();
   if (!layered()) return;
   const size = rows.n_neighbors[state.row], traits = rows.traits[state.row];
-  const alike = traits.length ? [" What they have in common (in brackets, all samples): ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" They are spread like all samples."];
-  byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row, its ${size} neighbour${size > 1 ? "s" : ""}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
+  const alike = isShort() ? [] : traits.length ? [" What they have in common (in brackets, all samples): ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" They are spread like all samples."];
+  byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
     ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`);
 };
 const showRowCaption = () => {
@@ -92,8 +87,8 @@ const showRowCaption = () => {
   ].filter(Boolean).join(" ");
 };
 const showParts = () => {
-  const { start, level, parts } = fromReference(), slopes = slopesOf(state.row, state.target);
-  byId("parts-text").textContent = layered()
+  const { start, level, parts } = fromReference(), slopes = isShort() ? [] : slopesOf(state.row, state.target);
+  byId("parts-text").textContent = isShort() ? "" : layered()
     ? `Those like it: the mean of its neighbours; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature${sure.slopes_std ? `, ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); a grey one may be zero` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.`
     : `${space.has_units ? "Value" : "The value's rank (from −1.73, the lowest, to 1.73, the highest)"} times coefficient is the contribution. Contributions are from zero, where rows may never be: they do not say whether a value is high or low.`;
   const [shown, rest] = largest(parts);
@@ -103,9 +98,9 @@ const showParts = () => {
     if (slopes[j] === null || error === null) return slopes[j] ?? "";
     return make("td", isUnsure(j) ? { class: "unsure", title: "may be zero" } : {}, number(slopes[j]), make("span", { class: "pm" }, ` ± ${number(error, 2)}`));
   };
-  const heads = layered() ? ["Feature", "this row", "those like it", "slope", "adds"] : ["Feature", "value", "coefficient", "contribution"];
+  const heads = isShort() ? ["Feature", "this row", "adds"] : layered() ? ["Feature", "this row", "those like it", "slope", "adds"] : ["Feature", "value", "coefficient", "contribution"];
   const blank = heads.slice(2).map(() => "");
-  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(layered() ? [rows.neighbor_texts[state.row][j], slope(j)] : [choices[j] ? "" : coef()[j]]), parts[j]];
+  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(isShort() ? [] : layered() ? [rows.neighbor_texts[state.row][j], slope(j)] : [choices[j] ? "" : coef()[j]]), parts[j]];
   byId("parts-table").replaceChildren(
     make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
     make("tbody", {}, line(layered() ? "Rows in general" : "(intercept)", [...blank, start]),
