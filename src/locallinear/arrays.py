@@ -5,6 +5,8 @@ of a kind: for NumPy it is `numpy` itself. The functions below are those that th
 that NumPy has in another form; on NumPy arrays they are NumPy's own, to the last digit.
 """
 
+from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -31,13 +33,13 @@ def namespace(x: AnyArray) -> Any:
     return np if is_numpy(x) else compatibility().array_namespace(x)
 
 
+@cache
 def compatibility() -> ModuleType:
     """The package array-api-compat, which scikit-learn brings from version 1.7 on."""
     try:
-        from sklearn.externals import array_api_compat
+        return import_module("sklearn.externals.array_api_compat")
     except ImportError:  # scikit-learn 1.6 wants it installed, before it dispatches
-        import array_api_compat
-    return array_api_compat
+        return import_module("array_api_compat")
 
 
 def device_of(x: AnyArray) -> Any:
@@ -175,6 +177,7 @@ def interpolate(x: AnyArray, knots: AnyArray, heights: AnyArray) -> AnyArray:
     xp = namespace(x)
     if knots.shape[0] == 1:
         return xp.zeros_like(x) + heights[0]
+    x = x.contiguous() if hasattr(x, "contiguous") else x  # torch warns of a column of a table
     # As NumPy does it: exact at the knots.
     right = xp.clip(xp.searchsorted(knots, x, side="right"), 1, knots.shape[0] - 1)
     x0, x1 = xp.take(knots, right - 1), xp.take(knots, right)

@@ -42,7 +42,7 @@ def asarray(request):
 @pytest.mark.parametrize("case", CASES)
 def test_neighbors_on_a_device_are_those_on_the_processor(case, mask, asarray):
     points, queries = CASES[case]
-    expected = Neighbors(points, mask, 1).query(queries, 5)
+    expected = Neighbors(points, mask).query(queries, 5)
     here = DeviceNeighbors(asarray(points), None if mask is None else asarray(mask))
     distances, rows = here.query(asarray(queries), 5)
     np.testing.assert_array_equal(to_numpy(rows), expected[1])
@@ -53,17 +53,17 @@ def test_single_precision_inputs_are_compared_in_double_precision(asarray):
     # Near ties: distances that single precision cannot tell apart.
     points = (np.arange(40.0)[:, None] % 8 + 1e-7 * np.arange(40.0)[:, None]).astype(np.float32)
     queries = np.linspace(0, 8, 9, dtype=np.float32)[:, None]
-    expected = Neighbors(points.astype(float), None, 1).query(queries.astype(float), 6)
-    distances, rows = DeviceNeighbors(asarray(points), None).query(asarray(queries), 6)
+    expected = Neighbors(points.astype(float)).query(queries.astype(float), 6)
+    distances, rows = DeviceNeighbors(asarray(points)).query(asarray(queries), 6)
     np.testing.assert_array_equal(to_numpy(rows), expected[1])
     assert to_numpy(distances).dtype == np.float32
 
 
 def test_a_query_in_blocks_is_the_same_query(asarray, monkeypatch):
     points, queries = CASES["lattice"]
-    whole = DeviceNeighbors(asarray(points), None).query(asarray(queries), 4)
+    whole = DeviceNeighbors(asarray(points)).query(asarray(queries), 4)
     monkeypatch.setattr("locallinear.geometry.device_neighbors.TABLE_BYTES", 20_000)
-    blocks = DeviceNeighbors(asarray(points), None).query(asarray(queries), 4)
+    blocks = DeviceNeighbors(asarray(points)).query(asarray(queries), 4)
     for one, other in zip(whole, blocks, strict=True):
         np.testing.assert_array_equal(to_numpy(one), to_numpy(other))
 
@@ -102,7 +102,7 @@ def scan(monkeypatch):
 def test_a_fused_scan_is_right_wherever_it_is_certain(case, mask, scan):
     torch = pytest.importorskip("torch")
     points, queries = CASES[case]
-    expected = Neighbors(points, mask, 1).query(queries, 5)[1]
+    expected = Neighbors(points, mask).query(queries, 5)[1]
     _, rows, certain = scan(points, mask).nearest(torch.as_tensor(queries), 5)
     np.testing.assert_array_equal(rows.numpy()[certain], expected[certain])
     if case in ("normal", "many features", "offset", "outlier", "tiny"):
@@ -126,8 +126,8 @@ def test_neighbors_use_the_fused_scan_and_finish_what_it_leaves(scan, monkeypatc
     monkeypatch.setattr(
         "locallinear.geometry.device_neighbors.fused_scan", lambda p, mask: scan(p, mask)
     )
-    expected = Neighbors(points, None, 1).query(queries, 5)[1]
-    rows = DeviceNeighbors(torch.as_tensor(points), None).query(torch.as_tensor(queries), 5)[1]
+    expected = Neighbors(points).query(queries, 5)[1]
+    rows = DeviceNeighbors(torch.as_tensor(points)).query(torch.as_tensor(queries), 5)[1]
     np.testing.assert_array_equal(rows.numpy(), expected)
 
 

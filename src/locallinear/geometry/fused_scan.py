@@ -114,7 +114,7 @@ class FusedScan:
             import torch
 
             found = self._nearest(torch.from_dlpack(X), n_neighbors)
-            return tuple(cupy.from_dlpack(table) for table in found)  # type: ignore[return-value]
+            return tuple(cupy.from_dlpack(table) for table in found)
         return self._nearest(X, n_neighbors)
 
     def _nearest(self, X: Any, n_neighbors: int) -> tuple[Any, Any, Any]:
@@ -142,7 +142,7 @@ class FusedScan:
             return parts[0]
         import torch
 
-        return tuple(torch.cat(tables) for tables in zip(*parts, strict=True))  # type: ignore[return-value]
+        return tuple(torch.cat(tables) for tables in zip(*parts, strict=True))
 
     def _scan_part(
         self, X: Any, n_neighbors: int, prepared: Prepared, fine: bool

@@ -154,8 +154,8 @@ def fit_geometry(
 
 
 def columns_of(Z: AnyArray, features: Rows) -> AnyArray:
-    """Some features of all rows."""
-    return Z[:, features] if is_numpy(Z) else namespace(Z).take(Z, moved(features, Z), axis=1)
+    """Some features of all rows, one feature after the other in memory."""
+    return Z[:, features] if is_numpy(Z) else namespace(Z).take(Z.T, moved(features, Z), axis=0).T
 
 
 def plain_geometry(space: Space, features: Rows | None, d: int) -> Geometry:

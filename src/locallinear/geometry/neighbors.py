@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..arrays import namespace
+from ..arrays import AnyArray, namespace
 from ..runtime.chunks import row_chunks
 from .blocks import cells_possible
 from .kd_tree import KDTree
@@ -48,7 +48,7 @@ def neighbor_sets(graph: csr_array, rows: Rows, searchable: Mask | None) -> tupl
     return neighbors, padding
 
 
-def leave_out(distances: Array, near: Rows, rows: Rows) -> tuple[Array, Rows]:
+def leave_out(distances: AnyArray, near: AnyArray, rows: AnyArray) -> tuple[AnyArray, AnyArray]:
     """The K neighbours of each query other than its own row, from the K + 1 nearest, nearest first.
 
     Parameters

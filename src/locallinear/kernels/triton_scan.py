@@ -8,7 +8,6 @@ few groups per query.
 Triton comes with torch for CUDA. It is imported, and the kernels are compiled, at the first call.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -116,7 +115,7 @@ def group_distances(queries: Any, points: Any, groups: Any, size: int, searchabl
 
 
 @cache
-def _kernels() -> tuple[Callable, Callable]:
+def _kernels() -> tuple[Any, Any]:
     """The compiled functions behind `group_minima` and `group_distances`."""
     import triton
     import triton.language as tl

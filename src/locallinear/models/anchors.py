@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ..arrays import at, doubles, from_device, moved, to_numpy
 from ..checks.arguments import check_anchor_models, check_anchor_points
 from ..geometry.distinct import distinct_rows
-from ..geometry.neighbors import Neighbors
+from ..geometry.nearness import Index
 from ..geometry.spaces import Space
 from ..kernels.local.combine import cut_at
 
@@ -60,7 +60,7 @@ def place_anchors(
     d = Z.shape[1]
     if models is not None:
         in_units = moved(check_anchor_models(from_device(models), d, n_targets), Z)
-        unknown = moved(np.full((len(in_units), d), np.nan), Z)
+        unknown = moved(np.full((in_units.shape[0], d), np.nan), Z)
         return Anchors(unknown, models=space.models_from_units(in_units))
     if not isinstance(selection, str):
         points = check_anchor_points(from_device(selection), d)
@@ -79,7 +79,7 @@ def place_anchors(
     return Anchors(moved(means.cluster_centers_, Z))
 
 
-def rows_of_points(points: Array, neighbors: Neighbors, n_jobs: int | None) -> Rows:
+def rows_of_points(points: Array, neighbors: Index, n_jobs: int | None) -> Rows:
     """The sample that each anchor point is; an error names the first that is none."""
     distances, rows = neighbors.query(points, 1, n_jobs)
     away = np.flatnonzero(to_numpy(distances[:, 0]) > 0)

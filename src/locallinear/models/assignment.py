@@ -298,5 +298,5 @@ def mean_target(samples: Samples, models: Array) -> Array:
 
 def stored_targets(samples: Samples, models: Array, rows: Rows) -> Array:
     """The targets (c, m) of stored samples: residual plus the anchor's model."""
-    own = (at(samples[name], rows) for name in ("Z", "residuals", "labels"))
-    return local_models.stored_targets(*own, models)
+    Z, residuals, labels = (at(samples[name], rows) for name in ("Z", "residuals", "labels"))
+    return local_models.stored_targets(Z, residuals, labels, models)

@@ -59,8 +59,8 @@ class Predictor(Facts, WithoutItself, Moments):
         if indices is not None:
             indices = checks.check_indices(indices, len(samples))
         rows = samples.rows(indices)
-        own = (at(samples[name], rows) for name in ("Z", "residuals", "labels"))
-        models = sample_models(*own, fitted.models, self.alpha, fitted.constant)
+        Z, residuals, labels = (at(samples[name], rows) for name in ("Z", "residuals", "labels"))
+        models = sample_models(Z, residuals, labels, fitted.models, self.alpha, fitted.constant)
         return fitted.geometry.space.models_to_units(models)
 
     # --- Predicting ---------------------------------------------------------------------------
@@ -171,8 +171,8 @@ class Predictor(Facts, WithoutItself, Moments):
         else:
             checks.check_enough_others(K, samples.n_searchable)
             n_found = min(max(K, n_near) + 1, samples.n_searchable)
-            found = query(points, n_found, self.n_jobs)
-            distances, near = leave_out(*found, samples.rows(without))
+            distances, near = query(points, n_found, self.n_jobs)
+            distances, near = leave_out(distances, near, samples.rows(without))
         of_samples = samples.get("weights")
         sample_weights = None if of_samples is None else at(of_samples, near[:, :K])
         weights = neighbor_weights(distances[:, :K], self.weights, sample_weights)

@@ -217,12 +217,12 @@ class Samples:
         if "live" not in made:
             is_left = np.ones(len(self), dtype=bool)
             is_left[numbers] = False
-            live = self.rows()[moved(is_left, self["Z"])]
+            left = self.rows()[moved(is_left, self["Z"])]
             stays = np.zeros(self.n_stored, dtype=bool)
-            stays[to_numpy(live)] = True
+            stays[to_numpy(left)] = True
             mask = moved(stays, self["Z"])
             made["searchable"] = Column(mask if self.searchable is None else mask & self.searchable)
-            made["live"] = Column(live)
+            made["live"] = Column(left)
         columns, live = self._columns | {"searchable": made["searchable"]}, made["live"]
         if self.n_stored - len(live) <= self.n_stored // 10:
             return Samples(columns, live, are_new=False)

@@ -89,12 +89,13 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: A
     tied = None
     if int(xp.count_nonzero(is_close)) > int(xp.count_nonzero(smallest <= close)):
         tied = xp.count_nonzero(is_close, axis=1) > 1  # mostly, none is tied
-        rows = [to_numpy(x[tied]) for x in (errors, floor, best, labels)]
+        given = to_numpy(errors[tied]), to_numpy(floor[tied])
+        held, kept = to_numpy(best[tied]), to_numpy(labels[tied])
     best[...] = xp.where(takes, smallest, best)
     labels[...] = xp.where(takes, first + near, labels)
     if tied is not None:
-        _choose_in_turn(*rows, first, tie)
-        best[tied], labels[tied] = moved(rows[2], best), moved(rows[3], labels)
+        _choose_in_turn(*given, held, kept, first, tie)
+        best[tied], labels[tied] = moved(held, best), moved(kept, labels)
 
 
 def _choose_in_turn(
