@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 # Any array of the array API standard, with functions that `namespace` gives.
 AnyArray = Any
+NUMPY = (np.ndarray, np.generic)
 
 
 def is_numpy(x: Any) -> bool:
     """Whether an array is one of NumPy's."""
-    return isinstance(x, np.ndarray | np.generic)
+    return isinstance(x, NUMPY)
 
 
 def namespace(x: AnyArray) -> Any:

@@ -11,9 +11,10 @@ TURN_ON = "sklearn.set_config(array_api_dispatch=True)"
 
 def stays_on_device(estimator: Any, X: Any) -> bool:
     """Whether X is an array of torch or CuPy that is used where it is; refused if it cannot be."""
+    if is_numpy(X):
+        return False
     compat = compatibility()
-    kinds = (compat.is_torch_array, compat.is_cupy_array, _is_strict)
-    if is_numpy(X) or not any(is_kind(X) for is_kind in kinds):
+    if not (compat.is_torch_array(X) or compat.is_cupy_array(X) or _is_strict(X)):
         return False
     dispatches = get_config()["array_api_dispatch"]
     if dispatches and getattr(estimator, "takes_devices", False):
