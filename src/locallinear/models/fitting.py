@@ -162,8 +162,9 @@ def _assign_all(parameters: Parameters, siblings: Sequence[Fitted], Y: Array) ->
     """Theorem 3: the anchors of the samples, whose targets are Y, in all these models."""
     first = siblings[0]
     samples, neighbors = first.samples, first.neighbors
-    total, deciding = parameters.assignment_neighbors, deciding_rows(samples)
-    if deciding is not None and total > 1:
+    total = parameters.assignment_neighbors
+    deciding = deciding_rows(samples) if total > 1 else None
+    if deciding is not None:
         neighbors = first.geometry.index(at(samples.points, deciding), None)
     assigned = [(fitted.samples, fitted.models) for fitted in siblings]
     assign_all(assigned, neighbors, deciding, Y, total, parameters.n_jobs)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import at, cast, empty, moved, namespace, to_numpy
+from ..arrays import at, cast, device_of, empty, is_numpy, moved, namespace, to_numpy
 from ..geometry.nearness import Geometry
 
 Array = NDArray[np.float64]
@@ -168,7 +168,10 @@ class Samples:
 
     def _all_rows(self) -> Rows:
         """The numbers of all rows, of the kind of the columns."""
-        return moved(np.arange(self.n_stored), self["Z"])
+        Z = self["Z"]
+        if is_numpy(Z):
+            return np.arange(self.n_stored)
+        return namespace(Z).arange(self.n_stored, device=device_of(Z))
 
     def numbers(self, rows: Rows) -> Rows:
         """The numbers of the samples in these rows."""

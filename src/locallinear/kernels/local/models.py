@@ -101,12 +101,19 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: A
 def _choose_in_turn(
     errors: Array, floor: Array, best: Array, labels: Array, first: int, tie: float
 ) -> None:
-    """The rule of `choose_again`, one anchor after the other: for NumPy arrays of few samples."""
-    for anchor in range(errors.shape[1]):
-        e = errors[:, anchor]
-        smaller = np.sqrt(e) * (1 + tie) + floor < np.sqrt(best)
-        np.copyto(best, e, where=smaller)
-        np.copyto(labels, first + anchor, where=smaller)
+    """The rule of `choose_again`, one anchor after the other: for NumPy arrays of few samples.
+
+    Only an error below all that came before it can take a sample over: what holds the sample is
+    larger than the smallest of them by no more than rounding. Most anchors are passed over so.
+    """
+    smallest = np.minimum.accumulate(np.column_stack([best, errors]), axis=1)
+    samples, anchors = np.nonzero(errors < smallest[:, :-1])
+    turn = np.arange(len(samples)) - np.searchsorted(samples, samples)
+    for now in range(turn.max(initial=-1) + 1):
+        i, anchor = samples[turn == now], anchors[turn == now]
+        e = errors[i, anchor]
+        takes = np.sqrt(e) * (1 + tie) + floor[i] < np.sqrt(best[i])
+        best[i[takes]], labels[i[takes]] = e[takes], first + anchor[takes]
 
 
 def tie_of(errors: Array) -> float:
