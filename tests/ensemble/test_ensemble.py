@@ -456,15 +456,15 @@ def test_an_update_that_fails_in_a_later_group_is_taken_back_in_all(make_samples
     X, y, Q = make_samples
     model = few(6, n_neighborhoods=3).fit(X, y)
     before = model.predict(Q)
-    append, calls = FALLRegressor.append_together, []
+    append, calls = FALLRegressor.appended, []
 
     def failing(self, *given):
         calls.append(1)
         if len(calls) == 3:
             raise MemoryError
-        append(self, *given)
+        return append(self, *given)
 
-    monkeypatch.setattr(FALLRegressor, "append_together", failing)
+    monkeypatch.setattr(FALLRegressor, "appended", failing)
     with pytest.raises(MemoryError):
         model.partial_fit(Q, np.zeros(len(Q)))
     assert {member.n_samples_fit_ for member in model.estimators_} == {len(X)}

@@ -14,14 +14,10 @@ from locallinear.runtime.interrupts import InterruptedWarning, interruptible, in
 
 
 def test_an_interrupt_that_compiled_code_hides_is_an_interrupt():
+    hidden, of_caller = SystemError("returned a result with an exception set"), SystemError("too")
+    hidden.__cause__, of_caller.__cause__ = KeyboardInterrupt(), hidden
     with pytest.raises(KeyboardInterrupt), interruptible():
-        try:
-            try:
-                raise KeyboardInterrupt
-            except KeyboardInterrupt as interrupt:
-                raise SystemError("returned a result with an exception set") from interrupt
-        except SystemError as error:
-            raise SystemError("so did its caller") from error
+        raise of_caller
 
 
 def test_other_errors_of_the_interpreter_stay_what_they_are():

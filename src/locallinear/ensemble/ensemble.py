@@ -276,18 +276,27 @@ class Ensemble(Mean):
         seed: int,
     ) -> list[Array]:
         """Predictions (q, m) of each split's test samples by one member of a kind."""
-        threads = effective_n_jobs(self.n_jobs)
+        parallel = Parallel(min(effective_n_jobs(self.n_jobs), len(splits)), prefer="threads")
+        given = template, kind, X, y, weights, seed
+        return parallel(delayed(self._predict_split)(*given, *split) for split in splits)
 
-        def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> Array:
-            v = None if weights is None else weights[train]
-            chances = self._feature_chances([kind], X[train], y[train], v)
-            (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
-            self._fit_group(members, X[train], y[train], v)
-            return members[0].predict_numeric(X[test])
-
-        return Parallel(min(threads, len(splits)), prefer="threads")(
-            delayed(predict)(*split) for split in splits
-        )
+    def _predict_split(
+        self,
+        template: FALL,
+        kind: Kind,
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+    ) -> Array:
+        """Predictions (q, m) of one split's test samples by one member of a kind."""
+        v = None if weights is None else weights[train]
+        chances = self._feature_chances([kind], X[train], y[train], v)
+        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
+        self._fit_group(members, X[train], y[train], v)
+        return members[0].predict_numeric(X[test])
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble

@@ -88,7 +88,8 @@ class Mean(HowSure, WithoutItself):
         with one_blas_thread_for(len(X)):
             if len(parts) == 1:
                 return predict(parts[0])
-            found = Parallel(len(parts), prefer="threads")(delayed(predict)(part) for part in parts)
+            parallel = Parallel(len(parts), require="sharedmem")  # members are large
+            found = parallel(delayed(predict)(part) for part in parts)
         return np.concatenate(found, axis=1)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
@@ -100,7 +101,7 @@ class Mean(HowSure, WithoutItself):
 
     def _loo_prediction(self) -> Array:
         members = self.members
-        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        parallel = Parallel(self.n_jobs, require="sharedmem", return_as="generator")
         total = sum(parallel(delayed(member.loo_numeric)() for member in members))
         return members[0].as_users_see(total / len(members))
 

@@ -2,10 +2,10 @@
 
 `Neighbors` finds the K stored points that are nearest to a query, and their distances. Of points
 that are equally far away, the one with the lower row number counts as nearer. So the results do not
-depend on the search structure, which is chosen for speed (if more than a few hundred points tie,
-some of them are returned). Points can be appended and removed: one structure holds the points that
-it was built on, a second small one holds the points added since, and a scan covers the newest few.
-All is built again once the rest has grown to a quarter of the first.
+depend on how the points are held (if more than a few hundred points tie, some of them are
+returned). Points can be appended and removed: one structure holds the points that it was built on,
+a second small one holds the points added since, and the newest few are compared one by one. All is
+built again once the rest has grown to a quarter of the first.
 
 `Neighbors` is a value: `update` returns another one, which shares the structures, and whoever uses
 the old one goes on finding the old points. A learned metric changes the points that `Neighbors`
@@ -16,18 +16,27 @@ gets. Any other kind of nearness needs a class with the same `update`, `build` a
 from collections.abc import Sequence
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..arrays import AnyArray, namespace
-from ..runtime.chunks import row_chunks
-from .blocks import cells_possible
-from .kd_tree import KDTree
-from .scan import Scan
+from ..runtime.threads import all_threads, in_threads, thread_parts
+from .cells import Cells, Few
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Parts = Sequence[Cells | Few]
+
+# So few numbers are compared sooner than cells are made of them.
+FEW_NUMBERS = 2**12
+# Fewer differences than this are made before a second thread has started.
+MIN_THREADED = 2**22
+# Queries per part, so that the tables of candidates stay small.
+MAX_QUERIES = 512
+# Differences that are made at once, so that they stay in the cache of a processor.
+CACHED = 2**16
 
 
 def neighbor_sets(graph: csr_array, rows: Rows, searchable: Mask | None) -> tuple[Rows, Mask]:
@@ -75,9 +84,7 @@ class Neighbors:
     parts : structures over the first of these rows, if there are some already
     """
 
-    def __init__(
-        self, points: Array, searchable: Mask | None = None, parts: Sequence[KDTree | Scan] = ()
-    ):
+    def __init__(self, points: Array, searchable: Mask | None = None, parts: Parts = ()):
         self.points = points
         self.searchable = searchable
         self._parts = parts
@@ -91,11 +98,24 @@ class Neighbors:
     def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first.
 
-        There must be at least n_neighbors searchable rows. `n_jobs` are threads as in scikit-learn;
-        None is one for a tree and all for a scan.
+        There must be at least n_neighbors searchable rows. `n_jobs` are threads, as in
+        scikit-learn, but None is all.
         """
-        parts = self.build()
-        found = [part.candidates(X, n_neighbors, self.searchable, n_jobs) for part in parts]
+        parts, workers = self.build(), 1
+        if len(X) * self.points.size > MIN_THREADED:
+            workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
+        distances = np.empty((len(X), n_neighbors))
+        rows = np.empty(distances.shape, dtype=np.intp)
+
+        def search(some: slice) -> None:
+            distances[some], rows[some] = self._query(parts, X[some], n_neighbors)
+
+        in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
+        return distances, rows
+
+    def _query(self, parts: Parts, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
+        """The same for some of the queries."""
+        found = [part.candidates(X, n_neighbors, self.searchable) for part in parts]
         rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
         usual = n_neighbors + 1
         crowded = (rows[:, usual:] >= 0).any(axis=1)
@@ -112,7 +132,9 @@ class Neighbors:
     def _nearest(self, X: Array, rows: Rows, n_neighbors: int) -> tuple[Array, Rows]:
         """Order candidates (q, c), padded with -1, by exact distance and row; keep the first K."""
         distances = np.empty(rows.shape)
-        for chunk in row_chunks(len(X), rows.shape[1] * X.shape[1] * 8):
+        step = max(1, CACHED // max(1, rows.shape[1] * X.shape[1]))
+        for start in range(0, len(X), step):
+            chunk = slice(start, start + step)
             offset = self.points[rows[chunk]] - X[chunk, None, :]
             np.einsum("qcd,qcd->qc", offset, offset, out=distances[chunk])
         np.sqrt(distances, out=distances)
@@ -120,60 +142,26 @@ class Neighbors:
         order = np.lexsort((rows, distances), axis=1)[:, :n_neighbors]
         return np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
 
-    def build(self) -> Sequence[KDTree | Scan]:
-        """Cover all rows with a large part, a recent part and a scan of the newest rows."""
+    def build(self) -> Parts:
+        """Cover all rows with a large part, a recent part and the newest rows."""
         # Several threads may run this: each works on what it has read, which is always complete.
         n, parts = len(self.points), self._parts
-        if parts and parts[-1].stop == n:
-            return parts
-        if not parts or n - parts[0].stop > max(1024, parts[0].stop // 4):
-            kind = KDTree if tree_pays(self.points) else Scan
-            self._parts = whole = [kind(self.points, self.searchable, 0, n)]
-            return whole
-        large, *rest = parts
-        recent = next((part for part in rest if isinstance(part, KDTree)), None)
+        if not parts or parts[-1].stop < n:
+            self._parts = parts = self._cover(n, parts)
+        return parts
+
+    def _cover(self, n: int, parts: Parts) -> Parts:
+        """Parts that cover n rows, with as much as possible of parts that cover fewer."""
+        if self.points.size <= FEW_NUMBERS:
+            return [Few(self.points, 0, n)]
+        large = parts[0] if parts else None
+        if not isinstance(large, Cells) or n - large.stop > max(1024, large.stop // 4):
+            return [Cells(self.points, self.searchable, 0, n)]
+        recent = next((part for part in parts[1:] if isinstance(part, Cells)), None)
         stop = recent.stop if recent else large.stop
         if n - stop > max(64, (stop - large.stop) // 8):
-            recent = KDTree(self.points, self.searchable, large.stop, n)
-        cover: list[KDTree | Scan] = [large, recent] if recent else [large]
+            recent = Cells(self.points, self.searchable, large.stop, n)
+        cover: list[Cells | Few] = [large, recent] if recent else [large]
         if n > cover[-1].stop:
-            cover.append(Scan(self.points, self.searchable, cover[-1].stop, n))
-        self._parts = cover
+            cover.append(Few(self.points, cover[-1].stop, n))
         return cover
-
-
-def tree_pays(points: Array) -> bool:
-    """Whether a k-d tree is expected to answer a query faster than a scan.
-
-    The time of a scan grows with the number of points and features, and less so where the scan has
-    cells. The time of a tree grows steeply with the intrinsic dimension of the points, more so
-    where the points have many more features than that, and slowly with the number of points. Both
-    times are in microseconds; benchmarks/neighbors.py measured the constants.
-    """
-    n, d = points.shape
-    dimension = min(max(intrinsic_dimension(points), 1.0), d)
-    tree = np.exp(0.05 + 0.72 * dimension) * (n / 1e5) ** 0.45 * (d / dimension) ** 1.4
-    scan_per_point = 3.4e-3 + 1.1e-4 * d
-    if cells_possible(points):
-        scan_per_point = min(scan_per_point, 6e-5 * d * dimension**0.4)
-    return bool(tree < 9 + n * scan_per_point)
-
-
-def intrinsic_dimension(points: Array) -> float:
-    """In how many dimensions the points vary.
-
-    Among 16 times as many points, the nearest are closer by a factor of 16^(1 / dimension).
-    """
-    thinning = 16
-    sample = points[:: max(1, len(points) // 4096)][:4096]
-    if len(sample) < thinning**2:
-        return float(points.shape[1])
-    sample = sample - sample.mean(axis=0)
-    queries = sample[::thinning]
-    norms = np.einsum("nd,nd->n", sample, sample)
-    squares = norms + norms[::thinning, None] - 2 * (queries @ sample.T)
-    sparse = np.median(np.partition(squares[:, ::thinning], 5, axis=1)[:, 5])
-    dense = np.median(np.partition(squares, 5, axis=1)[:, 5])
-    if not 0 < dense < sparse:
-        return float(points.shape[1])
-    return float(2 * np.log(thinning) / np.log(sparse / dense))
