@@ -22,10 +22,10 @@ CASES = {
     "offset": (RNG.normal(size=(300, 3)) + 1e8, RNG.normal(size=(20, 3)) + 1e8),
     "clusters": (CENTRES + 1e-6 * RNG.normal(size=(300, 3)), CENTRES[::15] + 1e-6),
     "lattice": (RNG.integers(0, 3, (300, 3)) * 1.0, RNG.integers(0, 3, (20, 3)) * 1.0),
-    "equal": (np.ones((300, 2)), np.ones((20, 2))),
+    "equal": (np.repeat([[1.0, 1.0], [2.0, 2.0]], 150, axis=0), np.ones((20, 2))),
     "tiny": (1e-120 * RNG.normal(size=(300, 3)), 1e-120 * RNG.normal(size=(20, 3))),
     "outlier": (OUTLIER, np.vstack([OUTLIER[8:18], RNG.normal(size=(10, 4))])),
-    "query far away": (RNG.normal(size=(300, 2)), 1e30 * RNG.normal(size=(20, 2))),
+    "query far away": (RNG.normal(size=(300, 2)), 1e6 * RNG.normal(size=(20, 2))),
 }
 MASK = np.arange(300) % 3 > 0
 
@@ -136,3 +136,10 @@ def test_a_tiling_holds_all_features_in_whole_steps(d):
     tiles = tiling(d)
     assert tiles.features >= d
     assert tiles.features % tiles.step == 0
+
+
+def test_a_fused_scan_leaves_queries_whose_squares_are_too_large(scan):
+    torch = pytest.importorskip("torch")
+    points = CASES["normal"][0]
+    certain = scan(points, None).nearest(torch.full((3, 5), 1e30, dtype=torch.float64), 5)[2]
+    assert not certain.any()
