@@ -109,7 +109,9 @@ def check_queries(estimator: BaseEstimator, X: Any) -> Array:
 
 def validated_queries(estimator: BaseEstimator, X: Any) -> Array:
     """Inputs (q, d) that have the features that the estimator knows."""
-    if not _is_plain(estimator, X):
+    if _is_plain(estimator, X):
+        check_same_place(estimator, X)
+    else:
         X = validated(estimator, X, reset=False)
     _check_magnitudes(X, "X", allow_tiny=True)
     return X
