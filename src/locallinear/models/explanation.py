@@ -372,7 +372,15 @@ class LocalExplanation:
                 frame.insert(position, name, np.repeat(each, m, axis=0).ravel())
         return frame
 
-    def plot(self, row: int = 0, target: int | str = 0, ax: Any = None, **options: Any) -> Any:
+    def plot(
+        self,
+        row: int = 0,
+        target: int | str = 0,
+        ax: Any = None,
+        *,
+        sure: bool = True,
+        **options: Any,
+    ) -> Any:
         """Draw the layers of one prediction, and the neighbours that it was made from.
 
         Parameters
@@ -381,6 +389,9 @@ class LocalExplanation:
         target : int or str
             Which target or class, by number or name.
         ax : matplotlib Axes, optional
+        sure : bool, default=True
+            Whether to draw how sure the prediction and its slopes are; for the first row of a
+            model this takes as long as some predictions of all samples.
         options : as for `locallinear.explain.ContributionDisplay.plot`
 
         Returns
@@ -390,7 +401,7 @@ class LocalExplanation:
         self._check_on_processor("a picture")
         from ..explain import ContributionDisplay  # loaded when a picture is wanted
 
-        display = ContributionDisplay.from_explanation(self, row=row, target=target)
+        display = ContributionDisplay.from_explanation(self, row=row, target=target, sure=sure)
         return display.plot(ax=ax, **options)
 
     def to_html(self, path: str | Path, **options: Any) -> None:
