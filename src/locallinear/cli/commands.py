@@ -12,6 +12,7 @@ from ..tables.encoding import fit_encoding
 from ..tables.model import TableModel
 from ..tables.read import PARQUET
 from ..tables.table import TableError
+from .cluster import connected, fit_on_cluster, model_name
 from .demo import EXAMPLES
 from .files import (
     STANDARD_OUTPUT,
@@ -144,8 +145,16 @@ def demo(data: str, out: Path, jobs: int) -> None:
     help="Number of regimes whose equations are printed.",
 )
 @click.option("--quick", is_flag=True, help="Do not measure the error on unseen rows.")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Fit on a Dask cluster, such as tcp://host:8786, or local for one on this machine. DATA "
+    "is then a pattern of Parquet files, in quotation marks; nothing but the model is made.",
+)
 @reading
-def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -> None:
+def fit(
+    data: Path, out: Path | None, folds: int, quick: bool, cluster: str | None, **options: Any
+) -> None:
     """Fit a model that predicts a column of DATA, a CSV or Parquet file, from the others.
 
     Text becomes categories, missing values are filled in, and cross-validation chooses the
@@ -157,10 +166,16 @@ def fit(data: Path, out: Path | None, folds: int, quick: bool, **options: Any) -
     \b
     Example:
         locallinear fit houses.csv --target price --ignore id --out houses.model
+        locallinear fit 'houses-*.parquet' --target price --cluster tcp://host:8786
     """  # noqa: D301
-    out = out or Path(f"{data.stem}.model")
+    out = out or (model_name(data) if cluster else Path(f"{data.stem}.model"))
     check_writable(out, data)
     check_not_terminal(out)
+    if cluster:
+        with destination(out) as place, connected(cluster):
+            write_file(fit_on_cluster(data, options).save, place)
+        echo(f"The model is in {out}; locallinear predict and explain take it.", err=True)
+        return
     with destination(out) as place:
         problem = read_problem(data, options)
         budget = options["time_budget"]
