@@ -1,7 +1,7 @@
 """What `predict` and `explain` write: predictions, contributions and reports."""
 
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from ..explain.view import view_of
 from ..runtime.progress import working
 from ..search.companion import Companion, companion_of
-from ..tables.model import TableModel
-from ..tables.table import Table, pandas_module
+from ..tables.cells import pandas_module
+from ..tables.estimators import TableClassifier, TableRegressor
+from ..tables.table import Table
 from .files import write_file
 
 if TYPE_CHECKING:
     import pandas
+
+TableModel = TableRegressor | TableClassifier
 
 COMPANION_SECONDS = 10.0
 # Novelty above which a row is called unlike anything seen, and how many such rows are named.
@@ -31,27 +34,29 @@ def predictions(
     classes, and how unusual each row is.
     """
     pandas = pandas_module()
-    targets, X = model.encoding.targets, model.encode(table)
-    if not model.encoding.classify:
-        values = model.estimator.predict(X).reshape(len(X), -1)
-        columns = {f"predicted {name}": values[:, t] for t, name in enumerate(targets)}
+    targets, n = model.target_names_, len(table)
+    if isinstance(model, TableRegressor):
+        values = model.predict(table).reshape(n, -1)
+        columns: dict[str, Any] = {
+            f"predicted {name}": values[:, t] for t, name in enumerate(targets)
+        }
         if coverage is not None:
-            ends = model.estimator.predict_interval(X, coverage).reshape(len(X), -1, 2)
+            ends = model.predict_interval(table, coverage).reshape(n, -1, 2)
             for t, name in enumerate(targets):
                 columns |= {f"lowest {name}": ends[:, t, 0], f"highest {name}": ends[:, t, 1]}
-            columns["novelty"] = model.estimator.novelty(X)
+            columns["novelty"] = model.novelty(table)
         return pandas.DataFrame(columns)
-    probabilities = model.estimator.predict_proba(X)
+    probabilities = model.predict_proba(table)
     columns = {f"predicted {targets[0]}": model.classes_[probabilities.argmax(axis=1)]}
     columns |= {f"probability of {c}": probabilities[:, i] for i, c in enumerate(model.classes_)}
     if coverage is not None:
-        sets = model.estimator.predict_set(X, coverage)
+        sets = model.predict_set(table, coverage)
         names = [str(c) for c in model.classes_]
         columns["possible classes"] = [
             " or ".join(name for name, possible in zip(names, row, strict=True) if possible)
             for row in sets
         ]
-        columns["novelty"] = model.estimator.novelty(X)
+        columns["novelty"] = model.novelty(table)
     return pandas.DataFrame(columns)
 
 
@@ -77,14 +82,17 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     from ..explain.report import explain_rows  # as below
 
     pandas = pandas_module()
-    explanation = explain_rows(view_of(model), table.frame, _targets_if_known(model, table))
+    known: Any = explain_rows(view_of(model), table.frame, _targets_if_known(model, table))
+    explanation = model.in_units(known)
     if explanation.samples is not None:
         click.echo(
             "The model was fitted on these rows: each is predicted and explained without itself.",
             err=True,
         )
     q, _, m = explanation.contributions.shape
-    kind, total = ("class", "score") if model.encoding.classify else ("target", "prediction")
+    kind, total = (
+        ("class", "score") if isinstance(model, TableClassifier) else ("target", "prediction")
+    )
     frame = pandas.DataFrame(
         {
             "row": np.repeat(np.arange(1, q + 1), m),
@@ -115,13 +123,13 @@ def write_html(
 
     if companion is None:
         with working("Looking for few regimes"):
-            companion = companion_of(model.estimator, time_budget=COMPANION_SECONDS, n_jobs=jobs)
+            companion = companion_of(model.estimator_, time_budget=COMPANION_SECONDS, n_jobs=jobs)
     with working("Writing the report"):
         data = report_data(
             model,
             Xq=table.frame,
             yq=_targets_if_known(model, table),
-            title=f"{table.name}: what drives {' and '.join(model.encoding.targets)}",
+            title=f"{table.name}: what drives {' and '.join(model.target_names_)}",
             row_names=[f"row {i}" for i in range(1, len(table) + 1)],
             max_rows=max_rows,
             n_jobs=jobs,
@@ -131,8 +139,13 @@ def write_html(
 
 
 def _targets_if_known(model: TableModel, table: Table) -> NDArray | None:
-    targets = list(model.encoding.targets)
+    """The targets in a table on the model's scale; None where a row has none."""
+    targets = model.target_names_
     if not set(targets) <= set(table.columns):
         return None
-    complete = table.frame[targets].notna().to_numpy().all()
-    return model.encoding.outputs(table) if complete else None
+    if not table.frame[targets].notna().to_numpy().all():
+        return None
+    try:
+        return model.true_targets(table)
+    except ValueError:  # a log of a negative number
+        return None

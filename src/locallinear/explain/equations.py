@@ -51,20 +51,23 @@ def equation_parts(view: ModelView, model: Array, limit: int) -> tuple[float, li
     average = view.at_average(coef[None])[0, :, 0]
     real = np.flatnonzero(np.maximum(sizes, np.abs(average)) > noise)
     named, rest = largest(sizes[real], limit)
-    terms = [_term(view, coef, int(real[i]), noise) for i in named]
+    terms = [term for i in named for term in _terms(view, coef, int(real[i]), noise)]
     return float(model[-1] + average[real[rest]].sum()), terms, len(rest)
 
 
-def _term(view: ModelView, coef: Array, j: int, noise: float) -> Term:
-    name, choices = view.names[j], view.choices(j)
+def _terms(view: ModelView, coef: Array, j: int, noise: float) -> list[Term]:
+    """What a column adds: one term, or for a date one per feature."""
+    column, choices = view.columns[j], view.choices(j)
     if choices is None:
-        return Term(name, coef=float(coef[view.features_of(j).start, 0]))
+        own = coef[view.features_of(j), 0].tolist()
+        pairs = zip(column.feature_names, own, strict=True)
+        return [Term(n, coef=c) for n, c in pairs if len(own) == 1 or c != 0]
     effects = view.effects(coef, j)[:-1, 0]
     order = np.argsort(-np.abs(effects), kind="stable")
     order = order[np.abs(effects[order]) > noise]
     named = order[:MOST_CATEGORIES]
     named_effects = tuple((choices[k], float(effects[k])) for k in named)
-    return Term(name, effects=named_effects, n_more=len(order) - len(named))
+    return [Term(column.name, effects=named_effects, n_more=len(order) - len(named))]
 
 
 def equation(view: ModelView, model: Array, target: str, limit: int = 4, length: int = 28) -> str:

@@ -168,7 +168,7 @@ def _without_themselves(
         why: Any = view.explain_samples(own)
     except ValueError:
         return None
-    return why if view.table is None else replace(why, X=view.table.read(X).frame[view.names])
+    return why if view.table is None else replace(why, X=view.cells(X))
 
 
 def _check_unchanged(view: ModelView, why: Explanation) -> None:

@@ -83,13 +83,14 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
         for j, column in enumerate(view.columns):
             features = view.features_of(j)
             best = features.start
-            if column.texts:  # the text that they have more often than others do
+            is_text = len(column.texts) == features.stop - features.start > 1
+            if is_text:  # the text that they have more often than others do
                 more = np.where(here > mean, distances[i], 0.0)[features]
                 best += int(more.argmax())
                 if not more.max() > CLEARLY:
                     continue
             if distances[i, best] > CLEARLY:
-                value = column.texts[best - features.start] if column.texts else float(here[best])
+                value = column.texts[best - features.start] if is_text else float(here[best])
                 trait = Trait(column.name, value, float(mean[best]), distances[i, best])
                 found.append((weights[features].sum() * trait.distance**2, trait))
         found.sort(key=lambda pair: -pair[0])
@@ -110,8 +111,11 @@ def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
         line = []
         for j, column in enumerate(view.columns):
             of_column = here[view.features_of(j)]
-            shares = np.append(of_column, max(0.0, 1.0 - of_column.sum()))
-            line.append(f"{shares[int(position[j])]:.0%}" if column.texts else number(of_column[0]))
+            if len(column.texts) == len(of_column) > 1:
+                shares = np.append(of_column, max(0.0, 1.0 - of_column.sum()))
+                line.append(f"{shares[int(position[j])]:.0%}")
+            else:
+                line.append(number(of_column[0]))
         out.append(line)
     return out
 

@@ -105,6 +105,7 @@ def fit_geometry(
     neighborhood: str,
     metric_iterations: int,
     neighborhood_features: Any,
+    indicators: Any,
     random_state: Any,
     n_jobs: int | None,
 ) -> tuple[Geometry, Array]:
@@ -114,7 +115,8 @@ def fit_geometry(
     """
     d = X.shape[1]
     features = check_features(neighborhood_features, d)
-    space = fit_space(scaling, X, weights)
+    unscaled = check_features(indicators, d, "indicators", "use None if there are none")
+    space = fit_space(scaling, X, weights, unscaled)
     Z = space.transform(X)
     if neighborhood in GROWERS:
         used = np.arange(d) if features is None else features
@@ -128,7 +130,8 @@ def fit_geometry(
         """Weights in standard deviations, and what to multiply the inputs by for them."""
         found, scale = learn_metric(inputs, Y, weights, metric_iterations, n_jobs)
         # Standardised features have deviations of one; of constant ones, rounding is left.
-        return found, found if scaling == "standard" else found / scale
+        alike = scaling == "standard" and unscaled is None
+        return found, found if alike else found / scale
 
     found, multipliers = learn(Z)
     weighted = WeightedSpace(space, multipliers)

@@ -18,21 +18,26 @@ REACH = 0.1
 TAIL = 0.25
 
 
-def quantile_space(X: Array, weights: Array) -> "QuantileSpace":
+def quantile_space(
+    X: Array, weights: Array, indicators: NDArray[np.intp] | None = None
+) -> "QuantileSpace":
     """The space that makes the empirical distribution of each feature uniform.
 
     Parameters
     ----------
     X, weights : (n, d) and (n,), positive
+    indicators : numbers of the features that are centred and keep their distances
     """
     knots, heights = [], []
-    for column in X.T:
+    kept = set() if indicators is None else set(indicators.tolist())
+    for j, column in enumerate(X.T):
         values, inverse = np.unique(column, return_inverse=True)
         mass = np.bincount(inverse, weights=weights)
         # The middle of the step of the distribution function at each value.
         rank = (np.cumsum(mass) - mass / 2) / weights.sum()
         knots.append(values)
-        heights.append(HALF_WIDTH * (2 * rank - 1))
+        centred = values - mass @ values / weights.sum()
+        heights.append(centred if j in kept else HALF_WIDTH * (2 * rank - 1))
     sizes = np.array([len(values) for values in knots])
     return QuantileSpace(np.concatenate(knots), np.concatenate(heights), sizes)
 
