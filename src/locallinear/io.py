@@ -13,6 +13,8 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,6 +49,30 @@ def register(estimator_class: type) -> type:
     return estimator_class
 
 
+@dataclass(frozen=True, eq=False)
+class ArrayInPieces:
+    """An array that is not in memory as a whole; a file gets it piece by piece.
+
+    Attributes
+    ----------
+    shape, dtype : of the whole
+    pieces : returns the pieces along the first axis, in order
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    pieces: Callable[[], Iterator[NDArray]]
+
+    def whole(self) -> NDArray:
+        """The array in memory."""
+        out = np.empty(self.shape, self.dtype)
+        start = 0
+        for piece in self.pieces():
+            out[start : start + len(piece)] = piece
+            start += len(piece)
+        return out
+
+
 class ModelFileError(ValueError):
     """A file that holds no model, or none that this version of the library can read."""
 
@@ -65,7 +91,7 @@ def save(estimator: Any, path: str | Path | IO[bytes]) -> None:
         Where. A file that is there is replaced and keeps its mode and owner, a link is followed,
         and a device or a pipe is written to.
     """
-    arrays: dict[str, NDArray] = {}
+    arrays: dict[str, NDArray | ArrayInPieces] = {}
     page = {"format": FORMAT, "version": VERSION, **_describe(estimator, "", arrays)}
     with whole_file(path) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -73,10 +99,22 @@ def save(estimator: Any, path: str | Path | IO[bytes]) -> None:
             archive.writestr("model.json", json.dumps(page))
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
+                    _write_array(member, array)
         digest = _digest(file)
         file.seek(-DIGEST_SIZE, os.SEEK_END)
         file.write(digest)
+
+
+def _write_array(file: IO[bytes], array: NDArray | ArrayInPieces) -> None:
+    """Write an array as a .npy file."""
+    if isinstance(array, np.ndarray):
+        np.lib.format.write_array(file, array, allow_pickle=False)
+        return
+    described = np.lib.format.dtype_to_descr(array.dtype)
+    header = {"descr": described, "fortran_order": False, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    for piece in array.pieces():
+        file.write(np.ascontiguousarray(piece, dtype=array.dtype).data)
 
 
 def load(path: str | Path) -> Any:
@@ -179,7 +217,11 @@ def _read_array(data: bytes) -> NDArray:
 
 
 def _describe(
-    estimator: Any, name: str, arrays: dict[str, NDArray], *, fitted: bool = True
+    estimator: Any,
+    name: str,
+    arrays: dict[str, NDArray | ArrayInPieces],
+    *,
+    fitted: bool = True,
 ) -> dict[str, Any]:
     """What a page says of an estimator; `name` tells its arrays from those of others."""
     return {
@@ -204,7 +246,7 @@ def _revive(page: dict[str, Any], arrays: dict[str, NDArray]) -> Any:
     return estimator
 
 
-def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
+def _encode(value: Any, name: str, arrays: dict[str, NDArray | ArrayInPieces]) -> Any:
     """JSON for a value; its arrays go into `arrays` under names that the JSON refers to."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -223,6 +265,9 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
         arrays[name] = _narrowed(value)
         if arrays[name] is not value:
             return {"widened": [name, value.dtype.name]}
+        return {"array": name}
+    if isinstance(value, ArrayInPieces):
+        arrays[name] = value
         return {"array": name}
     if isinstance(value, np.random.RandomState):
         state = value.get_state(legacy=False)

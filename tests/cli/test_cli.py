@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,9 @@ from archives import forge, members
 from houses import houses
 from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor, load
 from locallinear.__main__ import main
+from locallinear.cli.comparison import PACKAGES, more_models
 from locallinear.datasets import make_rentals
+from locallinear.explain.text import number
 
 
 def call(*arguments, status=0):
@@ -50,9 +53,9 @@ def folder(tmp_path_factory):
     call("fit", data, "--target", "price", "--ignore", "rent", "--ignore", "kind",
          "--out", folder / "price.model", *others)  # fmt: skip
     call("fit", data, "--target", "price", "--target", "rent", "--ignore", "kind",
-         "--out", folder / "both.model", *others)  # fmt: skip
+         "--out", folder / "both.model", "--time-budget", 3, *others)  # fmt: skip
     call("fit", data, "--target", "kind", "--ignore", "price", "--out", folder / "kind.model",
-         *others)  # fmt: skip
+         "--time-budget", 3, *others)  # fmt: skip
     return folder
 
 
@@ -75,6 +78,8 @@ def test_what_the_columns_add_and_the_constant_are_the_prediction(folder, name):
     parts = explained.filter(like="adds: ")
     assert "adds: district" in parts.columns
     total = explained["constant"] + parts.sum(axis=1)
+    layers = explained["rows in general"] + explained["those like it"]
+    assert_allclose(layers + explained.filter(like="differs: ").sum(axis=1), total)
     if name == "kind":
         assert_allclose(total, explained["score"])
         best = explained.loc[explained.groupby("row")["score"].idxmax(), "class"]
@@ -83,6 +88,18 @@ def test_what_the_columns_add_and_the_constant_are_the_prediction(folder, name):
     else:
         assert_allclose(total, explained["prediction"])
         assert_allclose(explained["prediction"], predicted.to_numpy().ravel())
+        assert (explained["lowest"] < explained["prediction"]).all()
+        assert (explained["prediction"] < explained["highest"]).all()
+
+
+def test_one_row_is_explained_in_the_terminal(folder):
+    arguments = (folder / "price.model", folder / "new.csv")
+    said = call("explain", *arguments, "--row", 3).stdout
+    predicted = frame_of(call("predict", *arguments, "--interval", 0.9).stdout).iloc[2]
+    ends = [float(predicted[f"{end} price"]) for end in ("lowest", "highest")]
+    assert f"between {number(ends[0])} and {number(ends[1])}" in said
+    assert f"prediction  {number(predicted['predicted price'], 4)}" in re.sub(" +", "  ", said)
+    assert "--row is 999, but" in refused("explain", *arguments, "--row", 999)
 
 
 @pytest.mark.parametrize("name", ["price", "both", "kind"])
@@ -155,7 +172,7 @@ def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
     out = tmp_path / "one.model"
     output = call(
         "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
-        "--scaling", "standard", "--jobs", 1, "--out", out,
+        "--scaling", "standard", "--time-budget", 3, "--jobs", 1, "--out", out,
     ).stdout  # fmt: skip
     assert "60 rows, 7 columns beside the target" in output
     assert re.search(r"^  id +skip +left out: it counts the rows$", output, re.M), output
@@ -174,7 +191,8 @@ def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
 def test_regimes_are_as_many_as_asked_and_their_price_is_shown(folder, tmp_path):
     output = call(
         "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
-        "--quick", "--regimes", 5, "--jobs", 1, "--out", tmp_path / "one.model",
+        "--quick", "--regimes", 5, "--time-budget", 20, "--jobs", 1,
+        "--out", tmp_path / "one.model",
     ).stdout  # fmt: skip
     shown = re.findall(r"^  (\d+)( \*)? +[\d.,]+ +-?\d\.\d\d\d ± \d\.\d\d\d$", output, re.M)
     assert [int(count) for count, _ in shown] == [1, 2, 3, 4, 5, 6, 8, 12]
@@ -247,13 +265,20 @@ def test_numbers_are_classes_on_request(folder, tmp_path):
     out = tmp_path / "one.model"
     output = call(
         "fit", folder / "houses.csv", "--target", "rooms", "--classify", "--quick", "--jobs", 1,
-        "--scaling", "quantile", "--out", out,
+        "--scaling", "quantile", "--time-budget", 1, "--out", out,
     ).stdout  # fmt: skip
     assert "Target: rooms, a class: " in output
     # Classes are the words of the file.
     assert set(load(out).classes_) <= {f"{i}.0" for i in range(7)}
 
 
+@pytest.fixture
+def few_packages(monkeypatch):
+    """No packages of boosted trees: some of them take a minute for sixty rows."""
+    monkeypatch.setattr("locallinear.cli.comparison.PACKAGES", {})
+
+
+@pytest.mark.usefixtures("few_packages")
 def test_compare_prints_the_error_and_the_time_of_each_model(folder):
     output = call(
         "compare", folder / "houses.csv", "--target", "price", "--time-budget", 1, "--jobs", 1,
@@ -264,12 +289,24 @@ def test_compare_prints_the_error_and_the_time_of_each_model(folder):
         assert re.search(rf"^  {name} .*\d s$", output, re.M), output
 
 
+@pytest.mark.usefixtures("few_packages")
 def test_compare_counts_wrong_classes(folder):
     output = call(
         "compare", folder / "houses.csv", "--target", "kind", "--time-budget", 1, "--jobs", 1,
         "--ignore", "rent", "--ignore", "price",
     ).stdout  # fmt: skip
     assert re.search(r"^  most frequent class +[\d.]+ ± [\d.]+ % +\d", output, re.M), output
+
+
+@pytest.mark.parametrize("classify", [False, True])
+def test_packages_of_trees_join_a_comparison_where_they_are_installed(classify):
+    y = np.arange(40.0) % 2
+    models, notes = more_models(y, classify, 40, jobs=1, seed=0)
+    for name, (package, *_) in PACKAGES.items():
+        installed = find_spec(package.split(".")[0]) is not None
+        assert (name in models) == installed
+        assert installed or name in " ".join(notes)
+    assert "boosted trees" in models
 
 
 def test_demo_of_rentals_prints_the_laws_beside_what_the_model_found(tmp_path, monkeypatch):
@@ -314,7 +351,9 @@ def test_concrete_from_the_file_to_the_report(tmp_path):
     if not data.is_file():
         pytest.skip("LOCALLINEAR_DATA has no concrete.csv")
     out, target = tmp_path / "one.model", "compressive_strength_mpa"
-    output = call("fit", data, "--target", target, "--quick", "--jobs", 1, "--out", out).stdout
+    output = call(
+        "fit", data, "--target", target, "--quick", "--time-budget", 5, "--jobs", 1, "--out", out
+    ).stdout
     assert "1,030 rows, 8 columns" in output
     predicted = frame_of(call("predict", out, data).stdout)[f"predicted {target}"]
     frame = pd.read_csv(data)
@@ -553,6 +592,7 @@ class HalfWritten(io.BufferedRandom):
 
 _files.os.fdopen = lambda handle, mode: HalfWritten(io.FileIO(handle, mode))
 from locallinear.__main__ import main
+from locallinear.cli.comparison import PACKAGES, more_models
 from locallinear.datasets import make_rentals
 main(sys.argv[1:])
 """

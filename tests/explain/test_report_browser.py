@@ -11,6 +11,7 @@ import pytest
 from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import report_data, write_report
+from locallinear.explain import rows as rows_module
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -47,6 +48,7 @@ def reports(tmp_path_factory):
     rng = np.random.default_rng(0)
     X = pandas.DataFrame(rng.normal(size=(200, len(NAMES))), columns=NAMES)
     Q = X.iloc[:40] + 0.05
+    Q.iloc[38] += 50
     Y = pandas.DataFrame(
         {"</script><img src=x onerror=alert(2)>": X[NAMES[0]] * 3, "ציר": X[NAMES[2]]}
     )
@@ -67,6 +69,11 @@ def reports(tmp_path_factory):
     rows["level"][39] = np.subtract(rows["prediction"][39], rows["baseline"]).tolist()
     table = houses(seed=1).replace({"district": {"old town": NAMES[0]}})
     found["table"] = folder / "table.html", report_data(fitted(("price", "rent")), Xq=table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "MOST_DETAILED", 10)
+        many = houses(300, seed=1)
+        many.loc[5, "district"] = "=1+1"
+        found["many"] = folder / "many.html", report_data(fitted(), Xq=many, yq=many["price"])
     for path, data in found.values():
         write_report(path, data)
     return found
@@ -109,9 +116,11 @@ def opened(pages, reports):
             "document.querySelectorAll('button[aria-expanded=true]').forEach((b) => b.click())"
         )
         page.fill("#search", "")
-        page.select_option("#target", "0")
+        if page.locator("#target").count():
+            page.select_option("#target", "0")
         page.select_option("#row", "0")
-        page.select_option("#reference", "baseline")
+        if page.locator("#reference").is_visible():
+            page.select_option("#reference", "baseline")
         page.evaluate("document.activeElement.blur()")
         return page, reports[name][1]
 
@@ -182,6 +191,72 @@ def test_searching_selects_the_row_that_matches(opened):
     assert page.locator("#row-name").inner_text() == "<i>mix</i> 24"
     page.click("#previous")
     assert page.locator("#row-name").inner_text() == "<i>mix</i> 23"
+
+
+def found_names(page, wanted):
+    page.fill("#search", wanted)
+    return page.locator("#row option").all_inner_texts()
+
+
+def test_rows_are_found_by_value_and_by_conditions(opened):
+    page, _ = opened("many")
+    table = houses(300, seed=1)
+    table.loc[5, "district"] = "=1+1"
+    names = np.array([f"row {i}" for i in range(300)])
+    assert found_names(page, "=1+1") == ["row 5"]
+    assert found_names(page, "old TOWN") == names[table["district"] == "old town"].tolist()
+    size = table["size (m²)"][7]
+    assert "row 7" in found_names(page, str(size))
+    wanted = (table["rooms"] > 4) & (table["district"] == "north")
+    assert found_names(page, "rooms > 4, District = north") == names[wanted].tolist()
+    gone = table["size (m²)"].isna()
+    assert found_names(page, "size (m²) = missing") == names[gone].tolist()
+    dear = table["price"] > 700
+    assert found_names(page, "true > 700") == names[dear].tolist()
+    assert "match" in page.locator("#matches").inner_text()
+
+
+def test_a_row_without_details_has_its_prediction_interval_and_layers(opened):
+    page, data = opened("many")
+    why = fitted().explain(houses(300, seed=1).iloc[[123]])
+    assert 123 not in data["all_rows"]["detailed"]
+    page.fill("#search", "row 123")
+    assert page.locator("#row-name").inner_text() == "row 123"
+    shown = page.locator("#row-prediction").inner_text().replace(",", "")
+    assert float(shown) == pytest.approx(why.prediction[0], rel=1e-4)
+    assert not page.locator("#details").is_visible()
+    assert "this row is none" in page.locator("#short-note").inner_text()
+    cells = page.locator("#parts-table tbody tr td:last-child").all_inner_texts()
+    *steps, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
+    assert sum(steps) == pytest.approx(total, rel=2e-3)
+    assert steps[1] == pytest.approx(why.neighborhood_part[0, 0], rel=2e-3)
+    page.select_option("#row", page.locator("#row option").first.get_attribute("value"))
+    page.fill("#search", f"row {data['all_rows']['detailed'][3]}")
+    assert page.locator("#details").is_visible()
+
+
+def test_the_rows_that_were_found_are_saved_as_csv(opened, tmp_path):
+    page, _ = opened("many")
+    page.fill("#search", "rooms = 2")
+    with page.expect_download() as started:
+        page.click("#save")
+    started.value.save_as(tmp_path / "rows.csv")
+    saved = pandas.read_csv(tmp_path / "rows.csv")
+    table = houses(300, seed=1)
+    kept = table[table["rooms"] == 2]
+    assert saved["row"].tolist() == [f"row {i}" for i in kept.index]
+    layers = saved["rows in general"] + saved["those like it"]
+    total = layers + saved.filter(like="differs: ").sum(axis=1)
+    np.testing.assert_allclose(total, saved["predicted price"], rtol=1e-6)
+    model = fitted()
+    np.testing.assert_allclose(saved["predicted price"], model.predict(kept), rtol=1e-5)
+    ends = model.predict_interval(kept)
+    np.testing.assert_allclose(saved[["lowest", "highest"]], ends, rtol=2e-3)
+    page.fill("#search", "=1+1")
+    with page.expect_download() as started:
+        page.click("#save")
+    started.value.save_as(tmp_path / "formula.csv")
+    assert pandas.read_csv(tmp_path / "formula.csv")["district"].tolist() == ["'=1+1"]
 
 
 def test_clicking_a_point_explains_its_row(opened):
@@ -341,6 +416,59 @@ def test_the_reliability_curve_follows_the_class(opened):
         curve = data["scores"]["probabilities"]["curves"][target]
         assert drawn == [curve["predicted"], curve["observed"]]
     assert "log loss" in page.locator("#probability-table").inner_text()
+
+
+def test_a_row_has_its_interval_and_one_unlike_anything_seen_is_called_so(opened):
+    page, data = opened()
+    low, high = data["sure"]["interval"][0][0]
+    shown = page.locator("#row-interval").inner_text().replace("−", "-").split(" to ")
+    assert [float(end) for end in shown] == pytest.approx([low, high], rel=1e-3)
+    assert not page.locator("#unlike").is_visible()
+    page.select_option("#row", "38")
+    assert page.locator("#unlike").is_visible()
+    page.select_option("#target", "1")
+    drawn = page.evaluate("""() => { const bar = document.getElementById("chart-row").data[2];
+        return [bar.x[1] - bar.error_x.arrayminus[1], bar.x[1] + bar.error_x.array[1]]; }""")
+    assert drawn == pytest.approx(data["sure"]["interval"][38][1])
+
+
+def test_slopes_have_errors_and_those_that_may_be_zero_look_so(opened):
+    page, data = opened("table")
+    sure, unsure, grey = data["sure"], set(), set()
+    for row in range(5):
+        page.select_option("#row", str(row))
+        for line in page.locator("#parts-table tbody tr").all():
+            if line.locator("td.unsure").count():
+                grey.add((row, line.locator("th").inner_text()))
+        for j, error in enumerate(sure["slopes_std"][row][0]):
+            slopes = data["rows"]["slopes"] or data["rows"]["coef"]
+            if error is not None and abs(slopes[row][0][j]) <= sure["deviations"] * error:
+                unsure.add((row, data["features"][j]))
+    assert grey == unsure
+    assert 0 < len(grey) < 10
+    assert "may be zero" in page.locator("#parts-text").inner_text()
+
+
+def test_pulls_and_the_mean_are_the_prediction(opened):
+    page, data = opened("table")
+    cells = page.locator("#neighbor-table tbody tr td:nth-child(3)").all_inner_texts()
+    *pulls, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
+    assert len(pulls) == len(data["rows"]["neighbors"][0]) + len(data["sure"]["pullers"][0]) + 1
+    assert sum(pulls) == pytest.approx(total, abs=0.01 * max(map(abs, pulls)))
+    expected = data["rows"]["prediction"][0][0] - data["rows"]["baseline"][0]
+    assert total == pytest.approx(expected, rel=1e-3)
+
+
+def test_coverage_is_drawn_by_fifths_of_the_prediction(opened):
+    page, data = opened("table")
+    for target in (0, 1):
+        page.select_option("#target", str(target))
+        drawn = page.evaluate("[...document.getElementById('chart-coverage').data[1].y]")
+        found = data["coverage"][target]
+        at = found["expected"].index(0.9)
+        assert drawn == [part["covered"][at] for part in found["parts"]]
+        shown = page.locator(".coverage-table:visible").inner_text()
+        assert f"{100 * found['covered'][at]:.1f}%" in shown
 
 
 def test_the_target_changes_every_section(opened):

@@ -62,6 +62,11 @@ def validated_classes(
 def check_queries(estimator: BaseEstimator, X: Any) -> Array:
     """Inputs (q, d) for a fitted model."""
     check_is_fitted(estimator)
+    return validated_queries(estimator, X)
+
+
+def validated_queries(estimator: BaseEstimator, X: Any) -> Array:
+    """Inputs (q, d) that have the features that the estimator knows."""
     X = validated(estimator, X, reset=False)
     _check_magnitudes(X, "X", allow_tiny=True)
     return X
@@ -84,9 +89,12 @@ def _check_magnitudes(values: Array, name: str, *, allow_tiny: bool) -> None:
             f"{name} must hold numbers of at most {LARGEST} in size, so that their squares are "
             f"finite, but one is {largest:.3g}; divide by a power of ten first"
         )
-    if allow_tiny:
-        return
-    sizes = np.maximum(values.max(axis=0), -values.min(axis=0))
+    if not allow_tiny:
+        check_sizes(np.maximum(values.max(axis=0), -values.min(axis=0)), name)
+
+
+def check_sizes(sizes: Array, name: str) -> None:
+    """Refuse columns whose squares are all lost to rounding; `sizes` are their largest values."""
     tiny = (sizes > 0) & (sizes < 1 / LARGEST)
     if tiny.any():
         raise ValueError(

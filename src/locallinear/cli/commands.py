@@ -35,10 +35,10 @@ from .learning import (
     read_problem,
 )
 from .options import FILE, SHARE, jobs_option, learning, reading
-from .outputs import contributions, predictions, unlike_anything, write_html
+from .outputs import contributions, explained_row, predictions, unlike_anything, write_html
 from .terminal import echo
 
-MAX_ROWS = 1000
+MAX_ROWS = 100_000
 # The parts of a time budget for the model, and for that of few regimes.
 FIT_SHARE, COMPANION_SHARE = 0.8, 0.1
 
@@ -112,7 +112,7 @@ def demo(data: str, out: Path, jobs: int) -> None:
         example = EXAMPLES[data]()
         problem = as_problem(example.table, (example.target,), {})
         options: dict[str, Any] = {"model": "single", "grid": example.grid, "scaling": None}
-        options |= {"target_scale": "identity", "seed": 0, "jobs": jobs}
+        options |= {"target_scale": "identity", "seed": 0, "jobs": jobs, "packages": False}
         start = time.perf_counter()
         model = fit_model(problem, options, None)
         print_comparison(model, problem, options, seconds=time.perf_counter() - start)
@@ -242,7 +242,13 @@ def predict(
     metavar="N",
     default=MAX_ROWS,
     show_default=True,
-    help="Largest number of rows on the page; if DATA has more, it shows a sample.",
+    help="Largest number of rows that the page holds; if DATA has more, it holds a sample.",
+)
+@click.option(
+    "--row",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Print the explanation of this row, counted from 1, in the terminal, and write nothing.",
 )
 @jobs_option
 @reading
@@ -252,18 +258,28 @@ def explain(
     out: Path | None,
     form: str | None,
     max_rows: int,
+    row: int | None,
     jobs: int,
     **options: Any,
 ) -> None:
     """Explain the prediction of each row of DATA by a MODEL that `fit` made.
 
-    A prediction is a constant plus what each column adds; nothing is approximated.
+    A prediction is the mean of all rows, plus the level of those like it, plus how the row differs
+    from them by each column; nothing is approximated. Intervals contain 90 % of the true values.
 
     \b
     Example:
+        locallinear explain houses.model new-houses.csv --row 3
         locallinear explain houses.model new-houses.csv --out why.html
         locallinear explain houses.model new-houses.csv --format csv --out why.csv
     """  # noqa: D301
+    if row is not None:
+        fitted = load_model(model)
+        table = read_for(fitted, data, options)
+        if row > len(table):
+            raise BadInput(f"--row is {row}, but {data} has {len(table)} rows.")
+        print_lines(explained_row(fitted, table, row))
+        return
     named = out not in {None, STANDARD_OUTPUT}
     suffix = out.suffix.lower() if out and named else ".html"
     if form is None and suffix not in FORMS:

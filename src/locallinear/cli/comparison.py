@@ -25,8 +25,10 @@ from ..search.estimators import FALLRegressorCV
 # Matrices of all pairs of rows, and one model per row, are made up to here.
 MAX_ROWS = 3000
 
+Packages = dict[str, tuple[str, str, str, dict[str, Any]]]
+
 # Packages of boosted trees and similar models: module, regressor, classifier, and options.
-PACKAGES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+PACKAGES: Packages = {
     "LightGBM": ("lightgbm", "LGBMRegressor", "LGBMClassifier", {"verbose": -1}),
     "CatBoost": (
         "catboost",
@@ -44,14 +46,17 @@ PACKAGES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
 
 
 def more_models(
-    y: NDArray, classify: bool, n_train: int, jobs: int, seed: int
+    y: NDArray, classify: bool, n_train: int, jobs: int, seed: int, packages: bool = True
 ) -> tuple[dict[str, Any], list[str]]:
-    """Models for a comparison beside the baselines, and a sentence on those that are left out."""
+    """Models for a comparison beside the baselines, and a sentence on those that are left out.
+
+    `packages` says whether those of other packages are among them; some take minutes.
+    """
     scaled = StandardScaler()
-    trees = _boosted(classify, jobs, seed)
+    trees = _boosted(classify, jobs, seed, PACKAGES if packages else {})
     if y.ndim > 1:
         trees = {name: MultiOutputRegressor(model) for name, model in trees.items()}
-    absent = [name for name in PACKAGES if name not in trees]
+    absent = [name for name in PACKAGES if name not in trees] if packages else []
     notes = [f"Not installed, and so left out: {', '.join(absent)}."] if absent else []
     if classify:
         return {"logistic": make_pipeline(scaled, LogisticRegression(max_iter=2000))} | trees, notes
@@ -68,7 +73,7 @@ def more_models(
     return models, notes
 
 
-def _boosted(classify: bool, jobs: int, seed: int) -> dict[str, Any]:
+def _boosted(classify: bool, jobs: int, seed: int, packages: Packages) -> dict[str, Any]:
     """Boosted trees of scikit-learn, and those of packages that are installed, at their defaults.
 
     The kind of scikit-learn is tuned in the depth of its trees.
@@ -79,8 +84,8 @@ def _boosted(classify: bool, jobs: int, seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "boosted trees": GridSearchCV(hist(random_state=seed), depths, cv=folds)
     }
-    for name, (package, of_values, of_classes, options) in PACKAGES.items():
-        if find_spec(package) is None:
+    for name, (package, of_values, of_classes, options) in packages.items():
+        if find_spec(package.split(".")[0]) is None:
             continue
         kind = getattr(import_module(package), of_classes if classify else of_values)
         threads = {"thread_count" if name == "CatBoost" else "n_jobs": jobs}

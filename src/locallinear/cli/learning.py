@@ -198,14 +198,12 @@ def print_comparison(
 
     `seconds` are those of the model's fit: with them, more models and times are printed.
     """
-    known = model.table_model.out_of_fold
-    if known is None or model.cv_prediction_ is None:
-        echo("\nThere was no time to judge the model on unseen rows; give more with --time-budget.")
-        return
-    y, classify, full = problem.y, problem.classify, seconds is not None
-    X, folds = model.encode(problem.table).to_numpy(), known[1]
+    said: Any = model.cv_prediction_
+    rows = np.flatnonzero(~np.isnan(said.reshape(len(said), -1)).any(axis=1))
+    y, said, folds = problem.y[rows], said[rows], model.folds_[rows]
+    classify, full = problem.classify, seconds is not None
+    X = model.encode(problem.table).to_numpy()[rows]
     splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
-    said = model.cv_prediction_
     # The search, and one fit per fold and of all rows.
     judged = [
         Judged(
@@ -222,16 +220,19 @@ def print_comparison(
     if full:
         with working("Compiling, which is done once"):  # and is not part of a model's time
             compile_kernels()
-        more, notes = more_models(y, classify, n_train, options["jobs"], options["seed"])
+        more, notes = more_models(
+            y, classify, n_train, options["jobs"], options["seed"], options.get("packages", True)
+        )
         models |= more
     watch = partial(watched, title="Comparing models on unseen rows", unit="fits")
     judged += judge(models, X, y, splits, classify=classify, watch=watch)
     error = "Share of wrong classes" if classify else "Root mean squared error"
     echo(f"\n{error} on rows that the models have not seen:\n")
     print_lines(score_lines(judged, y, problem.targets, classify, times=full))
+    part = "" if len(rows) == len(problem.y) else f" of {len(rows):,} rows, for want of time"
     echo(
-        f"({len(splits)}-fold cross-validation; every model was tuned on other folds than the one "
-        "that it predicts.\n"
+        f"({len(splits)}-fold cross-validation{part}; every model was tuned on other folds than "
+        "the one that it predicts.\n"
         "± is half the width of a 95 % interval, from resampling the rows.)"
     )
     print_lines(notes)

@@ -7,6 +7,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from ..explain.contribution_display import ContributionDisplay
+from ..explain.explaining_rows import explain_rows, numbers_of_samples
+from ..explain.how_sure import UNSEEN, how_sure
+from ..explain.row_text import row_lines
 from ..explain.view import view_of
 from ..runtime.progress import working
 from ..search.companion import Companion, companion_of
@@ -21,8 +25,8 @@ if TYPE_CHECKING:
 TableModel = TableRegressor | TableClassifier
 
 COMPANION_SECONDS = 10.0
-# Novelty above which a row is called unlike anything seen, and how many such rows are named.
-UNSEEN, MAX_NAMED = 0.99, 5
+# How many rows that are unlike anything seen are named.
+MAX_NAMED = 5
 
 
 def predictions(
@@ -75,14 +79,16 @@ def unlike_anything(result: "pandas.DataFrame") -> str | None:
 
 
 def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
-    """One line per row and target: the prediction, its constant, and what each column adds.
+    """One line per row and target: the prediction, its layers, and its linear model.
 
-    Rows that the model was fitted on are explained without themselves, as on the page.
+    The layers are ``rows in general``, ``those like it`` and ``differs: ..``; the linear model is
+    the ``constant`` and ``adds: ..``. Both add up to the prediction. Rows that the model was fitted
+    on are explained without themselves, as on the page.
     """
-    from ..explain.report import explain_rows  # as below
-
     pandas = pandas_module()
-    known: Any = explain_rows(view_of(model), table.frame, _targets_if_known(model, table))
+    view = view_of(model)
+    own = numbers_of_samples(view, table.frame, _targets_if_known(model, table))
+    known: Any = explain_rows(view, table.frame, own)
     explanation = model.in_units(known)
     if explanation.samples is not None:
         click.echo(
@@ -90,20 +96,67 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
             err=True,
         )
     q, _, m = explanation.contributions.shape
-    kind, total = (
-        ("class", "score") if isinstance(model, TableClassifier) else ("target", "prediction")
-    )
-    frame = pandas.DataFrame(
-        {
-            "row": np.repeat(np.arange(1, q + 1), m),
-            kind: explanation.target_names * q,
-            total: explanation.prediction.ravel(),
-            "constant": explanation.intercept.ravel(),
-        }
-    )
-    added = explanation.contributions.swapaxes(1, 2).reshape(q * m, -1)
-    names = [f"adds: {name}" for name in explanation.feature_names]
-    return frame.join(pandas.DataFrame(added, columns=names))
+    kind, total = _words(model)
+    columns: dict[str, Any] = {
+        "row": np.repeat(np.arange(1, q + 1), m),
+        kind: explanation.target_names * q,
+        total: explanation.prediction.ravel(),
+        **_sureness(model, explanation),
+        "rows in general": np.tile(explanation.baseline, q),
+        "those like it": explanation.neighborhood_part.ravel(),
+    }
+    names = explanation.feature_names
+    columns |= _by_column("differs", names, explanation.difference_parts)
+    is_number = [j for j, column in enumerate(view.columns) if column.kind == "number"]
+    of_numbers = [names[j] for j in is_number]
+    columns |= _by_column("slope", of_numbers, explanation.slopes[:, is_number])
+    columns |= {"constant": explanation.intercept.ravel()}
+    return pandas.DataFrame(columns | _by_column("adds", names, explanation.contributions))
+
+
+def _words(model: TableModel) -> tuple[str, str]:
+    """What a line of explanations is of: a class and its score, or a target."""
+    return ("class", "score") if isinstance(model, TableClassifier) else ("target", "prediction")
+
+
+def _by_column(word: str, names: list[str], parts: NDArray) -> dict[str, NDArray]:
+    """One column per name, of parts (q, c, m)."""
+    return {f"{word}: {name}": parts[:, j].ravel() for j, name in enumerate(names)}
+
+
+def _sureness(model: TableModel, explanation: Any) -> dict[str, NDArray]:
+    """Columns with the ends of intervals, or possible classes, and how unusual rows are."""
+    try:
+        known = how_sure(view_of(model), explanation)
+    except ValueError as error:
+        click.echo(f"Note: there are no intervals: {error}.", err=True)
+        return {}
+    columns: dict[str, NDArray] = {}
+    if known.interval is not None:
+        low, high = np.moveaxis(known.interval, 2, 0)
+        columns = {"lowest": low.ravel(), "highest": high.ravel()}
+    if known.possible is not None:
+        columns["possible"] = known.possible.ravel()
+    if known.novelty is not None:
+        columns["novelty"] = np.repeat(known.novelty, len(explanation.target_names))
+    return columns
+
+
+def explained_row(model: TableModel, table: Table, row: int) -> list[str]:
+    """The explanation of one row, counted from one, as lines of text."""
+    view, targets, one = view_of(model), _targets_if_known(model, table), slice(row - 1, row)
+    own = numbers_of_samples(view, table.frame[one], None if targets is None else targets[one])
+    known: Any = explain_rows(view, table.frame[one], own)
+    why = model.in_units(known)
+    lines = [f"Row {row} of {table.name}"]
+    if why.samples is not None:
+        lines.append("The model was fitted on this row: it is explained without itself.")
+    wanted = list(range(len(why.target_names)))
+    if isinstance(model, TableClassifier):
+        wanted = [int(np.argmax(why.prediction[0]))]
+    for t in wanted:
+        lines += ["", *row_lines(ContributionDisplay.from_explanation(why, target=t))]
+    return lines
 
 
 def write_html(

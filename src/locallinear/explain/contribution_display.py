@@ -1,18 +1,21 @@
 """One prediction as a waterfall of its layers, beside the neighbours that it was made from."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .drawing import BLUE, ORANGE, SLATE, TEAL, axes, axes_beside, label, name_rows
+from .drawing import SLATE, axes, label
+from .how_sure import COVERAGE, DEVIATIONS, UNSEEN, how_sure, pulls_on, slope_errors
 from .interface import Explanation
 from .neighbors import neighbor_counts
 from .selection import check_row, number_of, take_rows
 from .text import drawn, largest, number, signed
 from .traits import common_traits, neighbor_texts
-from .view import MISSING, by_feature, view_of
+from .view import MISSING, ModelView, by_feature, view_of
+from .waterfall_drawing import bar_heights, draw_bars, draw_neighbors
 
 Array = NDArray[np.float64]
 
@@ -22,7 +25,12 @@ CONSTANT = "No feature counts here:\nall neighbours follow\nthe same constant."
 REFERENCES = ("baseline", "mean", "zero")
 
 # Features whose part is smaller than this share of all steps have one bar together.
-UNSEEN = 0.002
+TOO_SMALL = 0.002
+
+UNLIKE = " (unlike anything seen: do not trust it)"
+
+# A label, what it adds, and the number of the feature if it is one.
+Step = tuple[str, float, int | None]
 
 
 @dataclass(eq=False)
@@ -52,6 +60,15 @@ class ContributionDisplay:
     neighbors, neighbor_weights, neighbor_labels : arrays (K,)
         The samples behind the prediction, nearest first, and their regimes.
     neighbor_targets : array (K,) or None
+    neighbor_pulls : array (K,) or None
+        How far the target of each takes the prediction from `baseline`, in units; None where
+        anchors are not linear in the targets.
+    interval : array (2,) or None
+        It contains 90 % of the targets of such rows.
+    slopes, slopes_std : arrays (d,) or None
+        Slopes in units and their standard deviations, NaN for text.
+    novelty : float or None
+        How unusual the row is, from 0 to 1.
     feature_names : list of str
     target_name : str
     is_score : bool
@@ -91,13 +108,31 @@ class ContributionDisplay:
     neighbor_values: list[str] | None = None
     at_average: Array | None = None
     neighbor_targets: Array | None = None
+    neighbor_pulls: Array | None = None
+    interval: Array | None = None
+    slopes: Array | None = None
+    slopes_std: Array | None = None
+    novelty: float | None = None
     is_score: bool = False
     is_constant: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
-    def from_explanation(cls, explanation: Any, *, row: int = 0, target: int | str = 0) -> Self:
-        """The Display of one row and target of a LocalExplanation."""
+    def from_explanation(
+        cls, explanation: Any, *, row: int = 0, target: int | str = 0, sure: bool = True
+    ) -> Self:
+        """The Display of one row and target of a LocalExplanation.
+
+        Parameters
+        ----------
+        explanation : LocalExplanation
+        row : int, default=0
+        target : int or str, default=0
+            Which target or class, by number or name.
+        sure : bool, default=True
+            Whether to say how sure the prediction and its slopes are. The model computes once, for
+            the first row, what this needs: as long as some predictions of all samples take.
+        """
         target = number_of(target, explanation.target_names, "target")
         why: Explanation = explanation.take(
             np.array([check_row(row, len(explanation.contributions))])
@@ -126,7 +161,31 @@ class ContributionDisplay:
             shown.at_average = view.at_average(by_feature(why).coef)[0, :, target]
             shown.is_constant = not view.counting(why)[0, :, target].any()
             shown.neighbor_targets = view.samples[1][shown.neighbors, target]
+            if sure:
+                shown._add_how_sure(view, why, target)
         return shown
+
+    def _add_how_sure(self, view: ModelView, why: Explanation, target: int) -> None:
+        """Add what is known of the row's uncertainty; with too few samples, nothing is."""
+        self.slopes = why.slopes[0, :, target]
+        with suppress(ValueError):
+            known = how_sure(view, why)
+            self.slopes_std = slope_errors(view, why)[0, :, target]
+            self.interval = None if known.interval is None else known.interval[0, target]
+            self.novelty = None if known.novelty is None else float(known.novelty[0])
+        with suppress(ValueError):
+            self.neighbor_pulls = pulls_on(view, why, [self.neighbors], 0)[0].pulls[:, target]
+
+    @property
+    def is_unlike_anything(self) -> bool:
+        """Whether the row is unlike all samples."""
+        return self.novelty is not None and self.novelty > UNSEEN
+
+    def may_be_zero(self, j: int) -> bool:
+        """Whether the interval of a feature's slope contains zero."""
+        if self.slopes is None or self.slopes_std is None:
+            return False
+        return bool(abs(self.slopes[j]) <= DEVIATIONS * self.slopes_std[j])
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, row: int = 0, target: int | str = 0) -> Self:
@@ -173,19 +232,49 @@ class ContributionDisplay:
         """
         if reference not in REFERENCES:
             raise ValueError(f"reference must be one of {REFERENCES}, but is {reference!r}")
-        bars = self.waterfall(max_features, reference)
+        steps = self.steps(max_features, reference)
         if self.is_constant:  # bars of features would be rounding
-            bars = [*bars[: 1 + (reference == "baseline")], bars[-1]]
-        heights = _heights([text for text, _, _ in bars])
+            steps = steps[: 1 if reference == "baseline" else 0]
+        bars = self._bars(reference, steps)
+        heights = bar_heights([text for text, _, _ in bars])
         self.ax_ = axes(ax, (9.5, 1.2 + 0.36 * max(heights[0] + 1, 6)), "tight")
         self.figure_ = self.ax_.figure
-        self._draw_bars(self.ax_, bars, heights)
+        unsure = [j is not None and self.may_be_zero(j) for _, _, j in steps]
+        self.bars_ = draw_bars(self.ax_, bars, heights, unsure, self.interval)
+        target = ("score of " if self.is_score else "") + drawn(self.target_name, 40)
+        self.ax_.set_xlabel(target)
+        below = {"xycoords": "axes fraction", "ha": "center", "va": "top", "color": SLATE}
+        label(self.ax_, "\n".join(self._remarks(unsure)), (0.5, 0.0), (0, -36), **below)
+        title = f"{target}: {number(self.prediction, 4)}"
+        self.ax_.set_title(title + (UNLIKE if self.is_unlike_anything else ""), loc="left")
         if self.is_constant and reference != "baseline":
             self.ax_.text(
                 0.45, 0.5, CONSTANT, transform=self.ax_.transAxes, ha="right", va="center"
             )
-        self.neighbor_ax_ = self._draw_neighbors(self.ax_, max_neighbors) if max_neighbors else None
+        self.neighbor_ax_ = self._draw_neighbors(max_neighbors) if max_neighbors else None
         return self
+
+    def _remarks(self, unsure: list[bool]) -> list[str]:
+        """What the interval and hatched bars mean."""
+        remarks = []
+        if self.interval is not None:
+            remarks.append(f"the line at the prediction holds {COVERAGE:.0%} of such rows")
+        if any(unsure):
+            remarks.append("hatched: the slope may be zero")
+        return remarks
+
+    def _draw_neighbors(self, max_neighbors: int) -> Any:
+        shown = slice(0, max_neighbors)
+        names = [f"sample {i}" for i in self.neighbors[shown]]
+        if self.neighbor_targets is not None:
+            targets = self.neighbor_targets[shown]
+            names = [f"{name}: {number(y)}" for name, y in zip(names, targets, strict=True)]
+        notes = [f"regime {regime}" for regime in self.neighbor_labels[shown]]
+        if self.neighbor_pulls is not None:
+            pulls = self.neighbor_pulls[shown]
+            notes = [f"pulls {signed(pull)}" for pull in pulls]
+        n_left = len(self.neighbor_weights) - len(names)
+        return draw_neighbors(self.ax_, self.neighbor_weights[shown], names, notes, n_left)
 
     def waterfall(
         self, max_features: int = 10, reference: str = "baseline"
@@ -194,27 +283,41 @@ class ContributionDisplay:
 
         Each step starts where the one before ends, and the last bar is the prediction.
         """
-        start, parts, first = self.intercept, self.contributions, "intercept"
-        if reference == "mean" and self.at_average is not None:
-            start, parts = start + self.at_average.sum(), parts - self.at_average
-            first = "at the average sample"
-        steps: list[tuple[str, float]] = []
-        named, rest = largest(parts, max_features)
-        layered = reference == "baseline"
-        if layered:
-            start, parts, first = self.baseline, self.difference_parts, "rows in general"
-            steps = [(self._level_label(), self.neighborhood_part)]
-            seen = np.abs(parts) > UNSEEN * (abs(self.neighborhood_part) + np.abs(parts).sum())
-            named, rest = largest(parts, min(max_features, int(np.count_nonzero(seen))))
-        steps += [(self._feature_label(j, layered), float(parts[j])) for j in named]
-        if rest:
-            others = f"{len(rest)} other features" if named else "how it differs from them"
-            steps.append((others, float(parts[rest].sum())))
-        bars, at = [(first, 0.0, float(start))], float(start)
-        for text, step in steps:
+        return self._bars(reference, self.steps(max_features, reference))
+
+    def _bars(self, reference: str, steps: list[Step]) -> list[tuple[str, float, float]]:
+        first, at = self._start(reference)
+        bars = [(first, 0.0, at)]
+        for text, step, _ in steps:
             bars.append((text, at, step))
             at += step
         return [*bars, ("prediction", 0.0, self.prediction)]
+
+    def _start(self, reference: str) -> tuple[str, float]:
+        """Where the waterfall starts: its name and value."""
+        if reference == "baseline":
+            return "rows in general", self.baseline
+        if reference == "mean" and self.at_average is not None:
+            return "at the average sample", float(self.intercept + self.at_average.sum())
+        return "intercept", self.intercept
+
+    def steps(self, max_features: int = 10, reference: str = "baseline") -> list[Step]:
+        """The steps from the start to the prediction, with the numbers of the features."""
+        steps: list[Step] = []
+        parts, layered = self.contributions, reference == "baseline"
+        if reference == "mean" and self.at_average is not None:
+            parts = parts - self.at_average
+        named, rest = largest(parts, max_features)
+        if layered:
+            parts = self.difference_parts
+            steps = [(self._level_label(), self.neighborhood_part, None)]
+            seen = np.abs(parts) > TOO_SMALL * (abs(self.neighborhood_part) + np.abs(parts).sum())
+            named, rest = largest(parts, min(max_features, int(np.count_nonzero(seen))))
+        steps += [(self._feature_label(j, layered), float(parts[j]), j) for j in named]
+        if rest:
+            others = f"{len(rest)} other features" if named else "how it differs from them"
+            steps.append((others, float(parts[rest].sum()), None))
+        return steps
 
     def _level_label(self) -> str:
         """The words for the step from all rows to the neighbours."""
@@ -234,57 +337,3 @@ class ContributionDisplay:
         if not layered or self.neighbor_values is None:
             return text
         return f"{text} (they: {self.neighbor_values[j]})"
-
-    def _draw_bars(self, ax: Any, bars: list[tuple[str, float, float]], heights: Array) -> None:
-        first, last, steps = bars[0][2], self.prediction, bars[1:-1]
-        self.bars_ = ax.barh(
-            heights[1:-1],
-            [step for _, _, step in steps],
-            left=[start for _, start, _ in steps],
-            height=0.62,
-            color=[ORANGE if step >= 0 else BLUE for _, _, step in steps],
-        )
-        ax.plot([first, last], [heights[0], 0], "D", color=SLATE, markersize=8, linestyle="none")
-        ends = [first, *(start + step for _, start, step in steps)]
-        for end, top, bottom in zip(ends, heights, heights[1:], strict=False):
-            ax.plot([end, end], [top, bottom], color=SLATE, linewidth=0.8, zorder=0)
-        for height, end, (_, _, step) in zip(heights[1:], ends[1:], steps, strict=False):
-            side, gap = ("left", 4) if step >= 0 else ("right", -4)
-            label(ax, signed(step), (end, height), (gap, 0), ha=side)
-        for height, value in ((heights[0], first), (0, last)):
-            label(ax, number(value, 4), (value, height), (9, 0), weight="bold", fontsize=None)
-        name_rows(ax, heights, [text for text, _, _ in bars])
-        low, high = min(*ends, last), max(*ends, last)
-        margin = 0.22 * (high - low or abs(first) or 1.0)
-        ax.set_xlim(low - margin, high + margin)
-        target = ("score of " if self.is_score else "") + drawn(self.target_name, 40)
-        ax.set_xlabel(target)
-        ax.set_title(f"{target}: {number(self.prediction, 4)}", loc="left")
-
-    def _draw_neighbors(self, ax: Any, max_neighbors: int) -> Any:
-        near = axes_beside(ax, "28%", 1.5)
-        shown = slice(0, max_neighbors)
-        weights = self.neighbor_weights[shown]
-        heights = np.arange(len(weights))[::-1]
-        near.barh(heights, weights, color=TEAL, height=0.55)
-        names = [f"sample {i}" for i in self.neighbors[shown]]
-        if self.neighbor_targets is not None:
-            targets = self.neighbor_targets[shown]
-            names = [f"{name}: {number(y)}" for name, y in zip(names, targets, strict=True)]
-        name_rows(near, heights, names, fontsize=9)
-        regimes = self.neighbor_labels[shown]
-        for height, weight, regime in zip(heights, weights, regimes, strict=True):
-            label(near, f"regime {regime}", (weight, height), (3, 0), fontsize=8, color=SLATE)
-        n_left = len(self.neighbor_weights) - len(weights)
-        near.set_title("made from", loc="left", fontsize=10)
-        near.set_xlabel(f"weight ({n_left} more)" if n_left else "weight")
-        near.set_xlim(0, max(float(weights.max()) * 1.5, 1e-12))
-        near.set_ylim(min(-0.6, len(weights) - 1 - 8), len(weights) - 0.4)
-        return near
-
-
-def _heights(texts: list[str]) -> Array:
-    """Where bars are, the first highest and the last at 0, so that labels of many lines fit."""
-    half = np.array([max(0.5, 0.28 * len(text.split("\n"))) for text in texts])
-    gaps = half[:-1] + half[1:]
-    return np.append(np.cumsum(gaps[::-1])[::-1], 0.0)

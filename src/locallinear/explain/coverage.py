@@ -10,10 +10,15 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .interface import Explanation
+from .view import ModelView, view_of
+
 Array = NDArray[np.float64]
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 N_PARTS = 5
+# Of fewer held-out rows, the shares in fifths would say nothing.
+LEAST_HELD_OUT = 50
 
 
 class Part(TypedDict):
@@ -65,22 +70,42 @@ def interval_coverage(
     list of Coverage
     """
     ends = [(1 - c) / 2 for c in coverages] + [(1 + c) / 2 for c in coverages]
-    levels, model = np.array(ends), getattr(model, "estimator", model)
+    levels, view = np.array(ends), view_of(model)
+    estimator: Any = view.estimator
     if X is None:
-        known = model.conformal()
+        known = estimator.conformal()
         truth, predicted, source = known.targets, known.prediction, "samples without themselves"
         found = known.sample_quantiles(levels)
     else:
         truth = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
-        predicted = model.predict(X).reshape(truth.shape)
-        found = model.predict_quantiles(X, levels).reshape(*truth.shape, len(levels))
+        rows = view.encode(X)
+        predicted = estimator.predict(rows).reshape(truth.shape)
+        found = estimator.predict_quantiles(rows, levels).reshape(*truth.shape, len(levels))
         source = "held-out rows"
-    names = model.regime_model.target_names
     return [
         {"target": name, "source": source, "expected": list(coverages)}
         | _by_part(truth[:, t], predicted[:, t], found[:, t])
-        for t, name in enumerate(names)
+        for t, name in enumerate(view.target_names)
     ]
+
+
+def coverage_section(
+    view: ModelView, why: Explanation, targets: list[Any] | None
+) -> list[Coverage] | None:
+    """Shares of targets within intervals: of the explained rows, if these are new and have targets.
+
+    Otherwise of the samples without themselves. None for classes, and where there are too few
+    samples.
+    """
+    if view.is_classifier:
+        return None
+    model = view.estimator if view.table is None else view.table
+    try:
+        if targets is None or why.samples is not None or len(targets) < LEAST_HELD_OUT:
+            return interval_coverage(model)
+        return interval_coverage(model, view.named_rows(why.X), targets)
+    except ValueError:
+        return None
 
 
 def _by_part(truth: Array, predicted: Array, quantiles: Array) -> Any:

@@ -173,6 +173,10 @@ class Explanation(Protocol):
     samples: Numbers | None  # (q,): of samples explained without themselves
     model: Any
     encoded: "Explanation | None"
+    log: "Explanation | None"  # where the log of the target was modelled, the same on that scale
+
+    @property
+    def slopes_std(self) -> Array: ...  # (q, d, m)
 
     def take(self, rows: Numbers, /) -> "Explanation": ...
 

@@ -6,10 +6,11 @@ from typing import IO, Any
 
 from ..runtime.extras import extra
 from ..runtime.files import whole_file
+from .packing import deflated
 from .text import number, plural, shorten, signed
 
 # The page runs them in this order, in one scope.
-SCRIPTS = ("drawing", "row_model", "overview", "row", "controls")
+SCRIPTS = ("drawing", "all_rows", "row_model", "overview", "row", "find", "controls")
 
 
 def write_report(path: str | Path | IO[bytes], data: dict[str, Any]) -> None:
@@ -55,7 +56,7 @@ def render(data: dict[str, Any]) -> str:
         data=data,
         style=markup(source("report.css")),
         script=markup(scripts),
-        plotly=markup(plotly.get_plotlyjs()),
+        plotly=markup(deflated(plotly.get_plotlyjs().encode())),
         json=markup(_script_json(data)),
     )
 

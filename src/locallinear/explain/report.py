@@ -8,13 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import drivers, effects, rows, sections
+from .all_rows import MOST_CHARACTERS, ShortRows, all_rows_section, short_rows
+from .coverage import coverage_section
+from .explaining_rows import explain_rows, explained_blocks, numbers_of_samples
+from .how_sure import sure_section
 from .interface import CompanionLike, Explanation
 from .json_values import target_lists
 from .neighbors import main_regimes
-from .own_samples import count_equal, own_samples
+from .own_samples import count_equal
 from .selection import sampled, take_rows
 from .view import ModelView, by_feature, view_of
 
+# Rows that a report holds, by default.
+MOST_ROWS = 100_000
 # Effects are shown of the features that matter most.
 MOST_EFFECTS = 12
 
@@ -28,7 +34,7 @@ def report_data(
     yq: ArrayLike | None = None,
     title: str | None = None,
     row_names: Sequence[object] | None = None,
-    max_rows: int = 1000,
+    max_rows: int = MOST_ROWS,
     n_jobs: int | None = None,
     companion: CompanionLike | None = None,
 ) -> dict[str, Any]:
@@ -47,9 +53,11 @@ def report_data(
     title : str, optional
     row_names : sequence of str, optional
         Names of the rows to explain; by default the frame's index, or numbers.
-    max_rows : int, default=1000
-        Of more rows, a sample is shown, and a smaller one where rows have very many numbers; the
-        report says so.
+    max_rows : int, default=100,000
+        Of more rows, a sample is held. Of many rows, pictures show a sample of about a thousand,
+        which have all details; all others can be found by their values, and have their prediction,
+        interval and layers. A file stays below 10 MB; where rows have very many numbers it holds
+        fewer of them, and says so.
     n_jobs : int, optional
         Threads of the neighbour search.
     companion : Companion, optional
@@ -73,22 +81,26 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'drivers',
-     'effects', 'regimes', 'regime_model', 'rows', 'samples']
+    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'coverage',
+     'drivers', 'effects', 'regimes', 'regime_model', 'rows', 'all_rows', 'sure',
+     'samples']
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
-    all_samples = Xq is None
-    if all_samples:
-        Xq, yq = X, (y if yq is None else yq)
-    shown = sampled(len(Xq), rows.rows_that_fit(view, max_rows))
-    some = take_rows(Xq, shown)
-    if all_samples:
-        why = _without_themselves(view, some, shown) or view.explain(some)
-    else:
-        why = explain_rows(view, some, None if yq is None else np.asarray(yq)[shown])
-    about = _about_rows(shown, len(Xq), row_names, getattr(Xq, "index", None), yq)
-    return _data(view, X, y, why, about, title, n_jobs, companion)
+    own: NDArray[np.intp] | None = None
+    if Xq is None:
+        Xq, yq, own = X, (y if yq is None else yq), np.arange(len(X))
+    elif yq is not None:
+        own = numbers_of_samples(view, Xq, np.asarray(yq))
+    q = len(Xq)
+    held, detailed = _selected(view, q, max_rows)
+    why = explain_rows(view, take_rows(Xq, detailed), None if own is None else own[detailed])
+    about = _AboutRows(q, row_names, getattr(Xq, "index", None), yq)
+    data = _data(view, X, y, why, about.of(detailed), title, n_jobs, companion)
+    if len(held) > len(detailed):
+        short = short_rows(view, explained_blocks(view, Xq, own, held))
+        data["all_rows"] = _all_rows(short, about, held, detailed)
+    return data
 
 
 def data_of_explanation(
@@ -99,7 +111,7 @@ def data_of_explanation(
     yq: ArrayLike | None = None,
     title: str | None = None,
     row_names: Sequence[object] | None = None,
-    max_rows: int = 1000,
+    max_rows: int = MOST_ROWS,
     n_jobs: int | None = None,
     companion: CompanionLike | None = None,
 ) -> dict[str, Any]:
@@ -122,12 +134,38 @@ def data_of_explanation(
         )
     view = view_of(explanation.model)
     q = len(explanation.contributions)
-    shown = sampled(q, rows.rows_that_fit(view, max_rows))
-    why = explanation.take(shown)
+    held, detailed = _selected(view, q, max_rows)
+    why = explanation.take(detailed)
     _check_unchanged(view, why)
     X, y = _samples(view, X, y)
-    about = _about_rows(shown, q, row_names, explanation.index, yq)
-    return _data(view, X, y, why, about, title, n_jobs, companion)
+    about = _AboutRows(q, row_names, explanation.index, yq)
+    data = _data(view, X, y, why, about.of(detailed), title, n_jobs, companion)
+    if len(held) > len(detailed):
+        short = short_rows(view, [explanation.take(held)])
+        data["all_rows"] = _all_rows(short, about, held, detailed)
+    return data
+
+
+def _selected(view: ModelView, q: int, max_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which of q rows a page holds, and which of these with all details."""
+    held = sampled(q, max_rows)
+    return held, held[sampled(len(held), rows.rows_that_fit(view, len(held)))]
+
+
+def _all_rows(
+    short: ShortRows, about: "_AboutRows", held: NDArray[np.intp], detailed: NDArray[np.intp]
+) -> dict[str, Any]:
+    """The rows in short, as many as the bound on a file's size allows; the detailed are kept."""
+    while True:
+        of_held = about.of(held)
+        places = np.flatnonzero(np.isin(held, detailed))
+        section = all_rows_section(short, of_held["names"], of_held["true"], places)
+        size = len(section["packed"])
+        if size <= MOST_CHARACTERS:
+            return section
+        fewer = sampled(len(held), int(0.95 * len(held) * MOST_CHARACTERS / size))
+        kept = np.union1d(fewer, places)
+        held, short = held[kept], short.take(kept)
 
 
 def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
@@ -144,33 +182,6 @@ def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
     return X, y
 
 
-def explain_rows(view: ModelView, X: Any, y: NDArray | None) -> Explanation:
-    """The explanation of rows; if they are samples of the model, of each without itself.
-
-    Whether they are is known by their targets y: without these, rows are new ones.
-    """
-    own = None
-    if y is not None:
-        own = own_samples(view, np.asarray(view.encode(X), dtype=np.float64), y)
-    return _without_themselves(view, X, own) or view.explain(X)
-
-
-def _without_themselves(
-    view: ModelView, X: Any, own: NDArray[np.intp] | None
-) -> Explanation | None:
-    """The explanation of samples without themselves, with their cells as the user has them.
-
-    None where rows are no samples, and where a sample has too few others to be predicted from.
-    """
-    if own is None:
-        return None
-    try:
-        why: Any = view.explain_samples(own)
-    except ValueError:
-        return None
-    return why if view.table is None else replace(why, X=view.cells(X))
-
-
 def _check_unchanged(view: ModelView, why: Explanation) -> None:
     """Refuse an explanation of a model that now predicts otherwise."""
     queries = by_feature(why)
@@ -183,23 +194,24 @@ def _check_unchanged(view: ModelView, why: Explanation) -> None:
         )
 
 
-def _about_rows(
-    shown: NDArray[np.intp],
-    q: int,
-    names: Sequence[object] | None,
-    index: Any,
-    y: ArrayLike | None,
-) -> dict[str, Any]:
-    """The names and the true targets of the shown rows; names, index and y are those of all q."""
-    if names is None:
-        names = rows.names_from(index, q, "row")
-    if len(names) != q:
-        raise ValueError(f"row_names must name the {q} rows, but has {len(names)} names")
-    return {
-        "names": [str(names[i]) for i in shown],
-        "n_total": q,
-        "true": None if y is None else target_lists(np.asarray(y)[shown]),
-    }
+class _AboutRows:
+    """The names and the true targets of q rows."""
+
+    def __init__(
+        self, q: int, names: Sequence[object] | None, index: Any, y: ArrayLike | None
+    ) -> None:
+        names = rows.names_from(index, q, "row") if names is None else names
+        if len(names) != q:
+            raise ValueError(f"row_names must name the {q} rows, but has {len(names)} names")
+        self.names, self.targets = names, None if y is None else np.asarray(y)
+
+    def of(self, shown: NDArray[np.intp]) -> dict[str, Any]:
+        """Of some of the rows, as a page holds them."""
+        return {
+            "names": [str(self.names[i]) for i in shown],
+            "n_total": len(self.names),
+            "true": None if self.targets is None else target_lists(self.targets[shown]),
+        }
 
 
 def _data(
@@ -218,11 +230,14 @@ def _data(
     sample_names = rows.names_from(getattr(X, "index", None), len(X), "sample")
     readable = view if companion is None else replace(view, estimator=companion.model)
     of_rows = rows.rows_section(view, why) | _about_samples(view, why)
+    sure = sure_section(view, why, of_rows["neighbors"])
     if readable.estimator is not view.estimator:
         of_rows["regime"] = _regimes_of_rows(readable, why)
     driving = drivers.drivers_section(view, why)
     leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
-    near = np.unique(np.concatenate(of_rows["neighbors"]))
+    behind = of_rows["neighbors"] + sure.get("pullers", [])
+    near = np.unique(np.concatenate(behind)).astype(np.intp)
+    held_out = about_rows["true"] if not of_rows["n_equal"] else None
     return {
         "title": str(title) if title is not None else _title(targets, view.is_classifier),
         "kind": "classification" if view.is_classifier else "regression",
@@ -232,6 +247,7 @@ def _data(
         "targets": targets,
         "space": sections.space_section(view),
         "scores": sections.scores_section(view, inputs, labels, n_jobs),
+        "coverage": coverage_section(view, why, held_out),
         "drivers": driving,
         "effects": effects.effects_section(view, why, leading[:MOST_EFFECTS].tolist()),
         "regimes": sections.regimes_section(readable, targets),
@@ -241,6 +257,8 @@ def _data(
             "has_units": readable.space.has_units,
         },
         "rows": about_rows | of_rows,
+        "all_rows": None,
+        "sure": sure,
         "samples": rows.samples_section(readable, inputs, labels, near, sample_names),
     }
 

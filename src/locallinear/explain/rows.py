@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .how_sure import MOST_PULLERS
 from .interface import Explanation
 from .json_values import DIGITS, SAMPLE_DIGITS, rounded, rounded_cells, target_lists
 from .neighbors import main_regimes, neighbor_counts
@@ -13,22 +14,23 @@ from .view import NOISE, ModelView, by_feature
 
 Array = NDArray[np.float64]
 
-# A file stays below 8 MB, of which plotly takes 5. A number with its comma takes some characters
-# more than its digits.
-MOST_CHARACTERS = 2_720_000
+# The rows with all details take at most this part of a file. A number with its comma takes some
+# characters more than its digits.
+MOST_CHARACTERS = 2_000_000
+MOST_DETAILED = 1000
 MOST_NEIGHBORS = 6
 TRAITS = 120
 
 
-def rows_that_fit(view: ModelView, max_rows: int) -> int:
-    """How many rows the bound on a file's size allows."""
+def rows_that_fit(view: ModelView, most: int) -> int:
+    """How many rows may have all details, by the bound on a file's size."""
     c, d, m = len(view.columns), len(view.column_numbers), len(view.target_names)
     has_slopes = not view.space.has_units
     numbers = c * (1 + 2 * m) + (d if d == c else d + c) * m
     neighbors = min(view.estimator.regime_model.n_neighbors, MOST_NEIGHBORS)
-    cells = neighbors * (c + m + 2) + c * (1 + has_slopes * m)
+    cells = (neighbors + MOST_PULLERS) * (c + 2 * m + 2) + c * (1 + m + has_slopes * m) + 2 * m + 1
     per_row = numbers * (DIGITS + 4.5) + cells * (SAMPLE_DIGITS + 4) + TRAITS
-    return max(1, min(max_rows, int(MOST_CHARACTERS / per_row)))
+    return max(1, min(most, MOST_DETAILED, int(MOST_CHARACTERS / per_row)))
 
 
 def rows_section(view: ModelView, why: Explanation) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..runtime.chunks import row_chunks
 from .interface import Explanation
 from .text import number, shorten
-from .view import MISSING, ModelView, by_feature
+from .view import MISSING, NOISE, ModelView, by_feature
 
 Array = NDArray[np.float64]
 
@@ -71,6 +71,7 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
     """
     X = view.samples[0]
     mean, spread = X.mean(axis=0), X.std(axis=0)
+    mean = np.where(np.abs(mean) > NOISE * spread, mean, 0.0)
     means, spreads = neighbor_moments(X, by_feature(why))
     apart = np.abs(means - mean) - spreads
     distances = np.divide(apart, spread, out=np.zeros_like(apart), where=spread > 0)

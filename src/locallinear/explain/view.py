@@ -186,7 +186,7 @@ class ModelView:
             scores = self.estimator.predict_checked(inputs, without)
             return self.probabilities(scores) if self.is_classifier else scores
         model: Any = self.estimator
-        rows = self._named_inputs(inputs)
+        rows = self.named_inputs(inputs)
         predicted = model.predict_proba(rows) if self.is_classifier else model.predict(rows)
         return predicted.reshape(len(inputs), -1)
 
@@ -197,9 +197,9 @@ class ModelView:
 
     def explain_inputs(self, inputs: Array) -> Explanation:
         """The explanation of rows of the estimator's features (q, d), by feature."""
-        return self.estimator.explain(self._named_inputs(inputs))
+        return self.estimator.explain(self.named_inputs(inputs))
 
-    def _named_inputs(self, inputs: Array) -> Any:
+    def named_inputs(self, inputs: Array) -> Any:
         """Rows of the estimator's features as a frame, where it was fitted with names."""
         names = getattr(self.estimator, "feature_names_in_", None)
         if names is None:
@@ -221,7 +221,7 @@ class ModelView:
 
     def named_rows(self, X: Any) -> Any:
         """Rows (q, d) as a frame, where the estimator was fitted with names; tables as they are."""
-        return X if self.table is not None else self._named_inputs(X)
+        return X if self.table is not None else self.named_inputs(X)
 
     def true_targets(self, X: Any, y: ArrayLike | None) -> NDArray:
         """The true targets or classes of rows: y, or those in the table where y is left out."""

@@ -7,6 +7,7 @@ are for the neighbour search (`points`), and holds how much each feature decides
 models; samples that come later change neither.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,25 +124,52 @@ def fit_geometry(
         forest = GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
         return Geometry(space, forest), Z
     if neighborhood == "euclidean":
-        part = None if features is None else np.bincount(features, minlength=d) / len(features)
-        return Geometry(space, Distance(features, feature_weights=part)), Z
+        return plain_geometry(space, features, d), Z
 
-    def learn(inputs: Array) -> tuple[Array, Array]:
+    def learn(part: Rows | None) -> tuple[Array, Array]:
+        inputs = Z if part is None else Z[:, part]
+        return learn_metric(inputs, Y, weights, metric_iterations, n_jobs)
+
+    is_standard = scaling == "standard" and unscaled is None
+    multipliers, geometry = learned_geometry(space, is_standard, features, d, learn)
+    return geometry, Z * multipliers
+
+
+def plain_geometry(space: Space, features: Rows | None, d: int) -> Geometry:
+    """The Euclidean distance in a space of d features, between some of them or all."""
+    part = None if features is None else np.bincount(features, minlength=d) / len(features)
+    return Geometry(space, Distance(features, feature_weights=part))
+
+
+def learned_geometry(
+    space: Space,
+    is_standard: bool,
+    features: Rows | None,
+    d: int,
+    learn: Callable[[Rows | None], tuple[Array, Array]],
+) -> tuple[Array, Geometry]:
+    """A geometry with learned weights, and what it multiplies the features of the space by, (d,).
+
+    `is_standard` says that all features of the space have a standard deviation of one.
+    `learn` returns what `learn_metric` finds for the samples in the space, with some features or,
+    for None, with all.
+    """
+
+    def multipliers_of(part: Rows | None) -> tuple[Array, Array]:
         """Weights in standard deviations, and what to multiply the inputs by for them."""
-        found, scale = learn_metric(inputs, Y, weights, metric_iterations, n_jobs)
+        found, scale = learn(part)
         # Standardised features have deviations of one; of constant ones, rounding is left.
-        alike = scaling == "standard" and unscaled is None
-        return found, found if alike else found / scale
+        return found, found if is_standard else found / scale
 
-    found, multipliers = learn(Z)
+    found, multipliers = multipliers_of(None)
     weighted = WeightedSpace(space, multipliers)
     if features is None:
-        return Geometry(weighted, Distance(feature_weights=found / found.sum())), Z * multipliers
-    part, of_part = learn(Z[:, features])
+        return multipliers, Geometry(weighted, Distance(feature_weights=found / found.sum()))
+    part, of_part = multipliers_of(features)
     feature_weights = np.zeros(d)
     feature_weights[features] = part / part.sum()
     nearness = Distance(features, of_part / multipliers[features], feature_weights)
-    return Geometry(weighted, nearness), Z * multipliers
+    return multipliers, Geometry(weighted, nearness)
 
 
 def nearness_from_arrays(d: int, **arrays: Any) -> Nearness:

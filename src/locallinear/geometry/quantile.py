@@ -1,6 +1,6 @@
 """The feature space of ranks: each feature's empirical distribution made uniform."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -28,15 +28,29 @@ def quantile_space(
     X, weights : (n, d) and (n,), positive
     indicators : numbers of the features that are centred and keep their distances
     """
+    found = [distribution(x, weights) for x in X.T]
+    return space_of_distributions(found, weights.sum(), indicators)
+
+
+def distribution(values: Array, weights: Array) -> tuple[Array, NDArray]:
+    """The distinct values in ascending order, and the total weight of each."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(inverse, weights=weights)
+
+
+def space_of_distributions(
+    distributions: Sequence[tuple[Array, NDArray]],
+    total_weight: float,
+    indicators: NDArray[np.intp] | None = None,
+) -> "QuantileSpace":
+    """The space that makes these distributions of the features uniform, but for indicators."""
     knots, heights = [], []
     kept = set() if indicators is None else set(indicators.tolist())
-    for j, column in enumerate(X.T):
-        values, inverse = np.unique(column, return_inverse=True)
-        mass = np.bincount(inverse, weights=weights)
+    for j, (values, mass) in enumerate(distributions):
         # The middle of the step of the distribution function at each value.
-        rank = (np.cumsum(mass) - mass / 2) / weights.sum()
+        rank = (np.cumsum(mass) - mass / 2) / total_weight
         knots.append(values)
-        centred = values - mass @ values / weights.sum()
+        centred = values - mass @ values / total_weight
         heights.append(centred if j in kept else HALF_WIDTH * (2 * rank - 1))
     sizes = np.array([len(values) for values in knots])
     return QuantileSpace(np.concatenate(knots), np.concatenate(heights), sizes)

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from .quantile import QuantileSpace, quantile_space
 
 Array = NDArray[np.float64]
+# A function of inputs, row by row, and one that averages such a function over all samples.
+Term = Callable[[Array], Array]
+MeanOf = Callable[[Term], Array]
 
 # A deviation of at most this part of the values is rounding.
 ROUNDING = 10 * np.finfo(float).eps
@@ -67,6 +70,18 @@ def standard_space(X: Array, weights: Array | None) -> "AffineSpace":
     return AffineSpace(origin + mean, scale)
 
 
+def space_of_means(origin: Array, mean_of: MeanOf) -> "AffineSpace":
+    """The standard space of samples that are in several places.
+
+    Parameters
+    ----------
+    origin : (d,) the first sample with weight
+    mean_of : the weighted mean, over all samples, of a function of their inputs
+    """
+    mean, scale = _mean_and_scale(origin, mean_of)
+    return AffineSpace(origin + mean, scale)
+
+
 def standardised(X: Array, weights: Array | None) -> tuple[Array, Array]:
     """X with mean 0 and variance 1 per column, and the standard deviations (1 for a constant).
 
@@ -87,10 +102,18 @@ def _moments(X: Array, weights: Array | None) -> tuple[Array, Array, Array]:
     a constant column is 1.
     """
     X, weights = _rows_with_weight(X, weights)
-    origin = X[0]
-    mean = _weighted_mean(lambda x: x - origin, X, weights)
-    scale = np.sqrt(_weighted_mean(lambda x: (x - origin - mean) ** 2, X, weights))
-    return origin, mean, np.where(scale <= ROUNDING * np.abs(origin + mean), 1.0, scale)
+
+    def mean_of(term: Term) -> Array:
+        return mean_of_blocks(block_sums(term, X, weights), weights.sum())
+
+    return X[0], *_mean_and_scale(X[0], mean_of)
+
+
+def _mean_and_scale(origin: Array, mean_of: MeanOf) -> tuple[Array, Array]:
+    """Means minus the origin and standard deviations, as for `_moments`."""
+    mean = mean_of(lambda x: x - origin)
+    scale = np.sqrt(mean_of(lambda x: (x - origin - mean) ** 2))
+    return mean, np.where(scale <= ROUNDING * np.abs(origin + mean), 1.0, scale)
 
 
 def _rows_with_weight(X: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -100,11 +123,15 @@ def _rows_with_weight(X: Array, weights: Array | None) -> tuple[Array, Array]:
     return X[weights > 0], weights[weights > 0]
 
 
-def _weighted_mean(term: Callable[[Array], Array], X: Array, weights: Array) -> Array:
-    """Weighted mean of term(x) over the rows, computed in blocks to save memory."""
+def block_sums(term: Term, X: Array, weights: Array) -> list[Array]:
+    """Weighted sums of term(x) over each block of rows: blocks save memory."""
     blocks = range(0, len(X), BLOCK)
-    sums = [weights[i : i + BLOCK] @ term(X[i : i + BLOCK]) for i in blocks]
-    return np.sum(sums, axis=0) / weights.sum()
+    return [weights[i : i + BLOCK] @ term(X[i : i + BLOCK]) for i in blocks]
+
+
+def mean_of_blocks(sums: list[Array], total_weight: float) -> Array:
+    """The weighted mean over all rows, from the sums of their blocks in order."""
+    return np.sum(sums, axis=0) / total_weight
 
 
 class AffineSpace:

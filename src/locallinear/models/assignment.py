@@ -47,10 +47,10 @@ def assign_all(
     samples = fitted[0][0]
     votes = None
     if min(total, samples.n_searchable) > 1:
-        votes = _find_votes(samples, neighbors, deciding, total)
+        votes = _find_votes(samples, neighbors, deciding, Y, total)
 
     def assign(of_model: Samples, models: Array) -> None:
-        labels, residuals = _choose(samples["Z"], Y, models, votes)
+        labels, residuals = choose(samples["Z"], Y, models, votes)
         of_model["labels"][:] = labels
         of_model["residuals"][:] = residuals
 
@@ -72,18 +72,21 @@ class Votes:
 
     Parameters
     ----------
-    rows : (u,) the samples that decide
-    near, shares : (n, A) positions in `rows` of those near each sample, and how much each counts
+    Z, Y : (u, d) and (u, m) inputs and targets of the samples that decide
+    near, shares : (n, A) which of these are near each sample, and how much each counts
     own : (n,) how much each sample itself counts, where it is not among them; or None
     """
 
-    rows: Rows | slice
+    Z: Array
+    Y: Array
     near: NDArray[np.int32]
     shares: Array
     own: Array | None
 
 
-def _find_votes(samples: Samples, neighbors: Index, deciding: Rows | None, total: int) -> Votes:
+def _find_votes(
+    samples: Samples, neighbors: Index, deciding: Rows | None, Y: Array, total: int
+) -> Votes:
     """The samples whose errors decide, found by their nearness."""
     n, points, weights = len(samples["Z"]), samples.points, samples.get("weights")
     A = min(total, samples.n_searchable)
@@ -91,16 +94,30 @@ def _find_votes(samples: Samples, neighbors: Index, deciding: Rows | None, total
     for block in row_chunks(n, A * 16):
         near[block] = neighbors.query(points[block], A)[1]
     if deciding is None:
-        return Votes(slice(None), near, assignment_shares(near, weights, total), None)
+        return Votes(samples["Z"], Y, near, assignment_shares(near, weights, total), None)
     # The sample itself first, then the nearest others.
-    others = deciding[near] != np.arange(n)[:, None]
-    others[others.all(axis=1), -1] = False
-    near = near[others].reshape(n, A - 1)
+    near = without_itself(near, deciding, np.arange(n))
     shares = assignment_shares(np.column_stack([np.arange(n), deciding[near]]), weights, total)
-    return Votes(deciding, near, np.ascontiguousarray(shares[:, 1:]), shares[:, 0])
+    return Votes(
+        samples["Z"][deciding],
+        Y[deciding],
+        near,
+        np.ascontiguousarray(shares[:, 1:]),
+        shares[:, 0],
+    )
 
 
-def _choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows, Array]:
+def without_itself(near: NDArray[np.int32], deciding: Rows, rows: Rows) -> NDArray[np.int32]:
+    """The A − 1 nearest samples beside each sample itself, from its A nearest.
+
+    `near` (c, A) are positions in `deciding`, which are rows of samples, as are `rows` (c,).
+    """
+    others = deciding[near] != rows[:, None]
+    others[others.all(axis=1), -1] = False
+    return near[others].reshape(len(near), near.shape[1] - 1)
+
+
+def choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows, Array]:
     """Each sample's anchor (n,) and its residuals from it (n, m).
 
     Without votes each sample decides for itself. Some anchors at a time are compared for some
@@ -109,14 +126,15 @@ def _choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Row
     (n, m), k = Y.shape, len(models)
     floor = local_models.tie_floor(Y)
     best, labels, chosen = np.full(n, np.inf), np.zeros(n, dtype=np.intp), np.empty((n, m))
-    step, deciding = k, None
+    step = k
     if votes is not None:
-        deciding = Z[votes.rows], Y[votes.rows]
-        step = max(1, CACHE_BYTES // (len(deciding[0]) * (m + 1) * 8))
+        step = max(1, CACHE_BYTES // (len(votes.Z) * (m + 1) * 8))
     for first in range(0, k, step):
         block = models[first : first + step]
-        if deciding is not None:
-            table = local_models.squared_errors(local_models.anchor_residuals(*deciding, block))
+        if votes is not None:
+            table = local_models.squared_errors(
+                local_models.anchor_residuals(votes.Z, votes.Y, block)
+            )
         for chunk in row_chunks(n, len(block) * (m + 3) * 8):
             residuals = local_models.anchor_residuals(Z[chunk], Y[chunk], block)
             if votes is None or votes.own is not None:
@@ -247,6 +265,5 @@ def mean_target(samples: Samples, models: Array) -> Array:
 
 def stored_targets(samples: Samples, models: Array, rows: Rows) -> Array:
     """The targets (c, m) of stored samples: residual plus the anchor's model."""
-    own = models[samples["labels"][rows]]
-    fitted = np.einsum("nd,ndm->nm", samples["Z"][rows], own[:, :-1])
-    return samples["residuals"][rows] + fitted + own[:, -1]
+    residuals, labels = samples["residuals"][rows], samples["labels"][rows]
+    return local_models.stored_targets(samples["Z"][rows], residuals, labels, models)

@@ -54,6 +54,7 @@ class TableEstimator(BaseEstimator):
     _is_classifier: bool
     cv_prediction_: NDArray | None
     cv_score_: float
+    _unseen: NDArray | None  # as `cv_prediction_`, on the scale of the model
 
     def __init__(
         self,
@@ -117,6 +118,7 @@ class TableEstimator(BaseEstimator):
         task = Task(
             X=encoding.inputs(table),
             y=targets,
+            classify=self._is_classifier,
             weights=weights,
             folds=fold_numbers(targets, self._is_classifier, seed, grouped),
             indicators=encoding.indicators,
@@ -129,7 +131,7 @@ class TableEstimator(BaseEstimator):
         )
         self._choose_scale(task)
         task = replace(task, y=self.to_model_scale(targets))
-        learnt = learn(self.model, task, self._is_classifier)
+        learnt = learn(self.model, task)
         self.estimator_, self._encoding = learnt.estimator, encoding
         self.search_ = learnt.search
         self.best_params_ = best_params(learnt)
@@ -187,10 +189,18 @@ class TableEstimator(BaseEstimator):
         Where the log of the target was modelled, it is in logs.
         """
         check_is_fitted(self)
-        known = None if self._unseen is None else (self._unseen, self._folds)
+        known = None
+        if self._unseen is not None and not np.isnan(self._unseen).any():
+            known = self._unseen, self._folds
         return EncodedModel(
             self._encoding, self.estimator_, self._page_targets, self.true_targets, known
         )
+
+    @property
+    def folds_(self) -> NDArray[np.intp]:
+        """The fold of each training row in `cv_prediction_`, (n,)."""
+        check_is_fitted(self)
+        return self._folds
 
     def true_targets(self, X: Any) -> NDArray:
         """The targets that rows of a table hold, on the scale of `table_model`."""
@@ -345,7 +355,7 @@ class TableEstimator(BaseEstimator):
         """An explanation by `table_model` as `explain` returns it."""
         return self._of_this(why)
 
-    def _set_judgement(self, y: NDArray, unseen: NDArray | None, weights: Array | None) -> None:
+    def _set_judgement(self, y: NDArray, unseen: NDArray, weights: Array | None) -> None:
         """Set `cv_prediction_` and `cv_score_`."""
         raise NotImplementedError
 

@@ -74,10 +74,12 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         The parameters that the search chose.
     cv_prediction_ : array (n,) or (n, m), or None
         Predictions of the training rows by models that had not seen them: each fold by the
-        configuration that was best on the other folds, fitted on these. None where the time
-        budget was too small, and after `partial_fit` or `forget`.
+        configuration that was best on the other folds, fitted on these. NaN for rows that a time
+        budget left no time for; None after `partial_fit` or `forget`.
     cv_score_ : float
         R² of these predictions; NaN without them. The command line and the report show the same.
+    folds_ : array (n,)
+        The fold of each training row.
     target_names_ : list of str
     feature_importances_ : array (c,)
         How much each column of `feature_names_in_` moves predictions; they sum to one.
@@ -185,12 +187,12 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         """
         inputs = self.encode(X)
         found = self.estimator_.predict_interval(inputs, coverage, method=method, groups=groups)
-        return self._back_quantiles(found)
+        return self.quantiles_in_units(found)
 
     def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Array:
         """Predict quantiles of the targets, as `FALLRegressor.predict_quantiles`."""
         inputs = self.encode(X)
-        return self._back_quantiles(self.estimator_.predict_quantiles(inputs, quantiles))
+        return self.quantiles_in_units(self.estimator_.predict_quantiles(inputs, quantiles))
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Predictions (q, m) in units for features (q, d), each without one of the samples."""
@@ -259,14 +261,14 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         logs = [scale.forward(c) for scale, c in zip(self._scales, columns, strict=True)]
         return np.column_stack(logs).reshape(y.shape)
 
-    def _set_judgement(self, y: Array, unseen: NDArray | None, weights: Array | None) -> None:
-        if self._scales is not None and unseen is not None:
+    def _set_judgement(self, y: Array, unseen: NDArray, weights: Array | None) -> None:
+        if self._scales is not None:
             columns = zip(self._scales, _columns(y), _columns(unseen), strict=True)
             self._scales = [scale.with_errors(own, said) for scale, own, said in columns]
-        self.cv_prediction_ = None if unseen is None else self._back(unseen)
-        self.cv_score_ = np.nan
-        if self.cv_prediction_ is not None:
-            self.cv_score_ = float(r2_score(y, self.cv_prediction_, sample_weight=weights))
+        self.cv_prediction_ = self._back(unseen)
+        known = ~np.isnan(unseen.reshape(len(y), -1)).any(axis=1)
+        v = None if weights is None else weights[known]
+        self.cv_score_ = float(r2_score(y[known], self.cv_prediction_[known], sample_weight=v))
 
     def _back(self, predicted: NDArray) -> NDArray:
         """What the model says, in units."""
@@ -275,7 +277,8 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         columns = zip(self._scales, _columns(predicted), strict=True)
         return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
 
-    def _back_quantiles(self, found: Array) -> Array:
+    def quantiles_in_units(self, found: Array) -> Array:
+        """Quantiles of the model's scale, (q, .) or (q, m, .), such as intervals, in units."""
         if self._scales is None:
             return found
         if len(self._scales) == 1:
@@ -439,11 +442,12 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         check_classification_targets(labels)
         return labels, names
 
-    def _set_judgement(self, y: NDArray, unseen: NDArray | None, weights: Array | None) -> None:
-        self.cv_prediction_, self.cv_score_ = unseen, np.nan
-        if unseen is not None:
-            chosen = self.classes_[unseen.argmax(axis=1)]
-            self.cv_score_ = float(accuracy_score(y, chosen, sample_weight=weights))
+    def _set_judgement(self, y: NDArray, unseen: NDArray, weights: Array | None) -> None:
+        self.cv_prediction_ = unseen
+        known = ~np.isnan(unseen).any(axis=1)
+        chosen = self.classes_[unseen[known].argmax(axis=1)]
+        v = None if weights is None else weights[known]
+        self.cv_score_ = float(accuracy_score(y[known], chosen, sample_weight=v))
 
     @property
     def _page_targets(self) -> list[str]:

@@ -32,6 +32,8 @@ Rows = NDArray[np.intp]
 N_FOLDS = 3
 # Rows that choose parameters, at most.
 MOST_SEARCHED = 5000
+# Rows cost more the more there are; a judgement of all is predicted from that of a sample.
+MORE_THAN_LINEAR = 1.2
 # The share of a time budget after which a search ends, without and with rows beyond its sample.
 SEARCHED_BY, SEARCHED_BY_LARGE = 0.8, 0.6
 
@@ -44,6 +46,7 @@ class Task:
     ----------
     X : DataFrame (n, d)
     y : array (n,) or (n, m)
+    classify : bool
     weights : array (n,) or None
     folds : array (n,)
         The fold that tests each row.
@@ -56,6 +59,7 @@ class Task:
 
     X: Any
     y: NDArray
+    classify: bool
     weights: Array | None
     folds: Rows
     indicators: tuple[int, ...]
@@ -86,13 +90,14 @@ class Learnt:
     ----------
     estimator : FALL or Ensemble
     search : the search that chose its parameters, or None
-    unseen : array (n,) or (n, m), or None
-        Predictions (for classes, probabilities) of the rows; None where there was no time.
+    unseen : array (n,) or (n, m)
+        Predictions (for classes, probabilities) of the rows; NaN for rows that there was no time
+        for.
     """
 
     estimator: Any
     search: Any
-    unseen: NDArray | None
+    unseen: NDArray
 
 
 def fold_numbers(y: NDArray, classify: bool, seed: int, groups: NDArray | None = None) -> Rows:
@@ -110,9 +115,9 @@ def fold_numbers(y: NDArray, classify: bool, seed: int, groups: NDArray | None =
     return numbers
 
 
-def learn(model: Any, task: Task, classify: bool) -> Learnt:
+def learn(model: Any, task: Task) -> Learnt:
     """Fit "single", "ensemble" or an estimator of the library on a task, and judge it."""
-    estimator = make_estimator(model, task, classify)
+    estimator = make_estimator(model, task)
     fitted = estimator.fit(task.X, task.y, task.weights)
     best = getattr(fitted, "best_estimator_", fitted)
     chosen = [best] * (task.folds.max() + 1)
@@ -122,7 +127,7 @@ def learn(model: Any, task: Task, classify: bool) -> Learnt:
     return Learnt(best, search, _unseen(best, chosen, task))
 
 
-def make_estimator(model: Any, task: Task, classify: bool) -> Any:
+def make_estimator(model: Any, task: Task) -> Any:
     """The estimator that learns a task, not fitted."""
     common = {"n_jobs": task.n_jobs, "random_state": task.seed, "verbose": task.verbose}
     indicators = {"indicators": [task.indicators]} if task.indicators else {}
@@ -130,10 +135,10 @@ def make_estimator(model: Any, task: Task, classify: bool) -> Any:
     splits = _sampled_splits(task)
     share = SEARCHED_BY if len(task.X) <= MOST_SEARCHED else SEARCHED_BY_LARGE
     if model == "single":
-        kind: Any = FALLClassifierCV if classify else FALLRegressorCV
+        kind: Any = FALLClassifierCV if task.classify else FALLRegressorCV
         return kind(grid, cv=splits, prefer=task.prefer, time_budget=task.left(share), **common)
     if model == "ensemble":
-        kind = FALLEnsembleClassifier if classify else FALLEnsembleRegressor
+        kind = FALLEnsembleClassifier if task.classify else FALLEnsembleRegressor
         return kind(search=grid, cv=splits, time_budget=task.left(share), **common)
     return _adapted(clone(model), task, splits, indicators)
 
@@ -160,14 +165,20 @@ def _adapted(given: Any, task: Task, splits: list[tuple[Rows, Rows]], indicators
     return given
 
 
-def _sampled_splits(task: Task) -> list[tuple[Rows, Rows]]:
-    """The folds as pairs of rows, of at most `MOST_SEARCHED` rows in all."""
+def sampled_rows(task: Task) -> Rows:
+    """At most `MOST_SEARCHED` rows, drawn at random, with every class among them."""
     rows = np.arange(len(task.X))
-    if len(rows) > MOST_SEARCHED:
-        drawn = np.random.RandomState(task.seed).permutation(len(rows))[:MOST_SEARCHED]
-        if task.y.dtype.kind not in "fiu":
-            drawn = np.union1d(drawn, np.unique(task.y, return_index=True)[1])
-        rows = np.sort(drawn)
+    if len(rows) <= MOST_SEARCHED:
+        return rows
+    drawn = np.random.RandomState(task.seed).permutation(len(rows))[:MOST_SEARCHED]
+    if task.classify:
+        drawn = np.union1d(drawn, np.unique(task.y, return_index=True)[1])
+    return np.sort(drawn)
+
+
+def _sampled_splits(task: Task) -> list[tuple[Rows, Rows]]:
+    """The folds as pairs of rows, of a sample of the rows."""
+    rows = sampled_rows(task)
     folds = task.folds[rows]
     return [(rows[folds != k], rows[folds == k]) for k in np.unique(folds)]
 
@@ -193,29 +204,39 @@ def _without_fold(search: Any, best: FALL, k: int) -> FALL:
     return clone(best).set_params(**plain)
 
 
-def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray | None:
-    """Predictions of each fold's rows by its estimator, fitted on the other folds."""
+def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray:
+    """Predictions of each fold's rows by its estimator, fitted on the other folds.
+
+    Where the time is too short for all of many rows, those of a sample of them; NaN for the rest.
+    """
     known = best.out_of_fold()
     if known is not None:
         return known[0]
+    rows = np.arange(len(task.y))
+    left = task.left()
+    if left is None or len(rows) <= MOST_SEARCHED:
+        return _predict_folds(best, chosen, task, rows)
+    began, sample = time.monotonic(), sampled_rows(task)
+    found = _predict_folds(best, chosen, task, sample)
+    took = (time.monotonic() - began) * MORE_THAN_LINEAR * len(rows) / len(sample)
+    return found if took > left else _predict_folds(best, chosen, task, rows)
+
+
+def _predict_folds(best: Any, chosen: list[Any], task: Task, rows: Rows) -> NDArray:
+    """Predictions of some rows, each fold by its estimator fitted on these rows of other folds."""
     classify = is_classifier(best)
     m = len(best.classes_) if classify else np.reshape(task.y, (len(task.y), -1)).shape[1]
-    found = np.full((len(task.y), m), np.nan)
-    show = bool(task.verbose)
+    found, show = np.full((len(task.y), m), np.nan), bool(task.verbose)
     with Bar(len(chosen), "folds", title="Judging on unseen rows", show=show) as bar:
         for k, estimator in enumerate(chosen):
-            test = np.flatnonzero(task.folds == k)
-            if not len(test):
-                continue
-            began = time.monotonic()
-            X, y, weights = task.take(np.flatnonzero(task.folds != k))
-            found[test] = _predicted(estimator, best, X, y, weights, task.X.iloc[test])
+            test = rows[task.folds[rows] == k]
+            if len(test):
+                X, y, weights = task.take(rows[task.folds[rows] != k])
+                found[test] = _predicted(estimator, best, X, y, weights, task.X.iloc[test])
             bar.advance()
-            took, left = time.monotonic() - began, task.left()
-            if left is not None and k + 1 < len(chosen) and took > left:
-                return None
     if classify:
-        return best.probabilities_of(found)
+        found[rows] = best.probabilities_of(found[rows])
+        return found
     return found[:, 0] if np.ndim(task.y) == 1 else found
 
 

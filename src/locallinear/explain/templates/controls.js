@@ -1,24 +1,35 @@
 // What the controls do, and the first drawing.
-const showRow = () => { showHeadline(); showLayers(); showContributions(); showParts(); showNeighbors(); showSliders(); };
+const showRow = () => {
+  showHeadline();
+  showLayers();
+  showContributions();
+  showRowCaption();
+  showParts();
+  if (isShort()) return;
+  showNeighbors();
+  showSliders();
+};
 const selectRow = (i) => {
-  state.row = i;
-  if (![...byId("row").options].some((option) => Number(option.value) === i)) { byId("search").value = ""; showPicker(); }
-  byId("row").value = String(i);
+  const detail = all.detail(i);
+  state.at = i;
+  state.row = detail < 0 ? detailCount : detail;
+  if (isShort()) showShort(i);
+  if (matches.includes(i)) listRows();
+  else { byId("search").value = ""; showPicker(); }
   showRow();
   showEffect();
 };
 const step = (by) => {
-  const options = [...byId("row").options].map((option) => Number(option.value));
-  const at = options.indexOf(state.row) + by;
-  if (at >= 0 && at < options.length) selectRow(options[at]);
+  const at = matches.indexOf(state.at) + by;
+  if (at >= 0 && at < matches.length) selectRow(matches[at]);
 };
 const showTarget = () => {
   document.querySelectorAll(".by-target").forEach((e) => e.classList.toggle("off", Number(e.dataset.target) !== state.target));
   document.querySelectorAll(".target-name").forEach((e) => { e.textContent = targets[state.target]; });
 };
-const showAll = () => { showTarget(); showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showRow(); showDots(); };
+const showAll = () => { showTarget(); showFit(); showCoverage(); showReliability(); showDrivers(); showCurve(); showEffect(); showRow(); showDots(); };
 // What is drawn, without what a reader may be in the middle of changing.
-const redraw = () => { showFit(); showReliability(); showDrivers(); showCurve(); showEffect(); showContributions(); showDots(); };
+const redraw = () => { showFit(); showCoverage(); showReliability(); showDrivers(); showCurve(); showEffect(); showContributions(); showDots(); };
 const print = (on) => {
   printing = on;
   document.documentElement.toggleAttribute("data-printing", on);
@@ -51,18 +62,20 @@ byId("search").addEventListener("input", showPicker);
 byId("row").addEventListener("change", (event) => selectRow(Number(event.target.value)));
 byId("previous").addEventListener("click", () => step(-1));
 byId("next").addEventListener("click", () => step(1));
+byId("save").addEventListener("click", saveRows);
 byId("reset").addEventListener("click", showSliders);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 matchMedia("(max-width: 640px)").addEventListener("change", redraw);
 window.addEventListener("beforeprint", () => print(true));
 window.addEventListener("afterprint", () => print(false));
 
+state.at = all.place(0);
 state.feature = order(importance())[0];
 byId("feature").value = String(state.feature);
 showPicker();
 showAll();
 byId("chart-effect").on("plotly_click", (event) => {
   const i = event.points[0]?.customdata;
-  if (i !== undefined) selectRow(i);
+  if (i !== undefined) selectRow(all.place(i));
 });
 document.documentElement.dataset.ready = "yes";

@@ -1,14 +1,22 @@
 // The data of the report, and how text and charts are made; the other scripts use both.
 const data = JSON.parse(document.getElementById("data").textContent);
-const { rows, features, choices, targets, space, samples } = data;
+const { rows, features, choices, targets, space, samples, sure } = data;
 const members = data.model.n_members; // of an ensemble
 const classes = data.kind === "classification";
+// The scripts and rows that are packed in the page.
+const inflate = async (text) => {
+  const plain = atob(text), content = new Uint8Array(plain.length);
+  for (let i = 0; i < plain.length; i += 1) content[i] = plain.charCodeAt(i);
+  const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+};
 const FEW = 10;
 const COLORED = 7; // the largest regimes have a colour each, the others share one
 const PRINTED = 660; // the width of a chart on paper, in pixels
 let printing = false;
-const state = { row: 0, target: 0, feature: 0, all: {}, whatIf: [] };
+const state = { at: 0, row: 0, target: 0, feature: 0, all: {}, whatIf: [] };
 const byId = (id) => document.getElementById(id);
+document.head.append(Object.assign(document.createElement("script"), { textContent: new TextDecoder().decode(await inflate(byId("plotly").textContent)) }));
 const regimeRank = new Map(data.regimes.map((regime, rank) => [regime.label, rank]));
 // Regimes are numbered by size.
 const regimeNumber = (label) => String(regimeRank.get(label) + 1);

@@ -26,6 +26,20 @@ const showFit = () => {
   ], { xaxis: axisTitle(`true ${targets[state.target]}`), yaxis: axisTitle("predicted") }, 320);
 };
 
+// How many targets are within their intervals, by fifths of the prediction.
+const showCoverage = () => {
+  if (!byId("chart-coverage")) return;
+  const { parts, expected } = data.coverage[state.target], at = expected.indexOf(sure.coverage), x = parts.map((_, i) => i);
+  // One standard deviation of the share of so many rows.
+  const error = parts.map((part) => Math.sqrt(expected[at] * (1 - expected[at]) / part.n_rows));
+  draw("chart-coverage", [
+    { type: "scatter", mode: "lines", x: [-0.5, x.length - 0.5], y: [expected[at], expected[at]], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
+    { type: "scatter", mode: "markers", x, y: parts.map((part) => part.covered[at]), marker: { color: color("accent"), size: 10 },
+      error_y: { type: "data", array: error, color: color("soft"), thickness: 1.5, width: 0 },
+      text: parts.map((part) => `${part.n_rows} rows<br>mean width ${number(part.width[at])}`), hovertemplate: "%{y:.1%} within<br>%{text}<extra></extra>" },
+  ], { xaxis: { ...axisTitle(`predicted ${targets[state.target]}, in fifths`), tickvals: x, ticktext: parts.map((part) => `${number(part.lowest, 3)} to ${number(part.highest, 3)}`), range: [-0.5, x.length - 0.5], zeroline: false, showgrid: false },
+    yaxis: { ...axisTitle("share within the interval"), range: [Math.min(0.6, ...parts.map((part) => part.covered[at] - 0.1)), 1.02], tickformat: ".0%", zeroline: false } }, 320);
+};
 // Whether the probabilities of a class are true.
 const showReliability = () => {
   if (!byId("chart-reliability")) return;
@@ -78,7 +92,7 @@ const showCurve = () => {
 };
 // The points of a column of text: its values side by side, by the median of what they add.
 const pointsOfTexts = (j, height) => {
-  const texts = rows.values.map((line) => cell(line[j]));
+  const texts = rows.values.slice(0, detailCount).map((line) => cell(line[j]));
   const middle = new Map([...new Set(texts)].map((text) => [text, quantile(height.filter((_, i) => texts[i] === text).sort((a, b) => a - b), 0.5)]));
   const names = [...middle.keys()].sort((a, b) => middle.get(a) - middle.get(b));
   // Spread a little, or points of equal height would hide one another.
@@ -98,12 +112,12 @@ const showEffect = () => {
       text: inGroup.map((i) => `${drawn(rows.names[i])}<br>value ${valueTexts[i]}`), marker: { color: color(`r${group}`), size: 7, opacity: 0.75 },
       hovertemplate: `%{text}<br>${choices[j] ? "adds" : "slope"} %{y:.4g}<extra></extra>` };
   });
-  traces.push({ type: "scatter", mode: "markers", name: "the row below", x: [x[state.row]], y: [height[state.row]],
+  if (!isShort()) traces.push({ type: "scatter", mode: "markers", name: "the row below", x: [x[state.row]], y: [height[state.row]],
     marker: { color: "rgba(0,0,0,0)", size: 15, line: { color: color("ink"), width: 2.5 } }, hoverinfo: "skip" });
   draw("chart-effect", traces, { showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 16, t: 60, b: 40 },
     xaxis: { ...axisTitle(features[j]), zeroline: false, ...(names ? { tickvals: names.map((_, k) => k), ticktext: names.map((text) => drawn(text, 18)), range: [-0.6, names.length - 0.4] } : {}) },
     yaxis: { ...axisTitle(names ? "adds, against the average" : "slope, per unit"), zeroline: true, zerolinewidth: 2 } }, 400);
   byId("effect-caption").replaceChildren(...(names ? ["What the row's value of ", bdi(features[j]), " adds in its own linear model, against the average over all samples. This is not all of its effect: the value also decides which samples are near. "]
     : ["The slope of ", bdi(features[j]), " in the linear model of each row, against the row's value: how fast the prediction changes per unit near the row. It says nothing about how high the prediction is. "]),
-  "Colours are regimes, the ring is the row explained below; click a point to explain it.");
+  `Colours are regimes, the ring is the row explained below; click a point to explain it.${detailCount < all.n ? ` Drawn are ${number(detailCount)} of the ${number(all.n)} rows, chosen at random.` : ""}`);
 };

@@ -1,13 +1,4 @@
 // The section on one row: its contributions, its neighbours, and what if.
-const showPicker = () => {
-  const wanted = byId("search").value.trim().toLowerCase();
-  const found = rows.names.flatMap((name, i) => (name.toLowerCase().includes(wanted) ? [i] : []));
-  byId("row").replaceChildren(...found.map((i) => make("option", { value: i }, shorten(rows.names[i], 80))));
-  byId("matches").textContent = wanted ? (found.length === 1 ? "1 match" : `${found.length} matches`) : `${found.length} rows`;
-  const exact = found.find((i) => rows.names[i].toLowerCase() === wanted || rows.names[i].toLowerCase() === `row ${wanted}`);
-  if (wanted && found.length && (exact !== undefined || !found.includes(state.row))) selectRow(exact ?? found[0]);
-  else byId("row").value = String(state.row);
-};
 const showHeadline = () => {
   byId("row-name").textContent = rows.names[state.row];
   const score = rows.prediction[state.row][state.target];
@@ -16,8 +7,24 @@ const showHeadline = () => {
   const truth = rows.true && rows.true[state.row];
   byId("row-true-line").hidden = !truth;
   if (truth) byId("row-true").textContent = number(classes ? truth[0] : truth[state.target], 5);
-  byId("row-regime").textContent = `${regimeNumber(rows.regime[state.row])}. ${data.regimes[regimeRank.get(rows.regime[state.row])].name}`;
+  showSure();
+  byId("row-regime-line").hidden = isShort();
+  byId("details").hidden = isShort();
+  byId("reference-field").hidden = isShort();
+  byId("short-note").hidden = !isShort();
+  if (!isShort()) byId("row-regime").textContent = `${regimeNumber(rows.regime[state.row])}. ${data.regimes[regimeRank.get(rows.regime[state.row])].name}`;
   if (classes) showClasses(rows.probability[state.row]);
+};
+// The interval or the possible classes of the row, and how unusual it is.
+const showSure = () => {
+  const interval = intervalOf(), possible = sure.possible && targets.filter((_, t) => sure.possible[state.row][t]);
+  byId("row-interval-line").hidden = !interval && !possible;
+  byId("interval-label").textContent = `${percent(sure.coverage)} ${classes ? "possible classes" : "interval"}`;
+  byId("row-interval").textContent = interval ? `${number(interval[0])} to ${number(interval[1])}` : possible ? possible.map((name) => shorten(name, 30)).join(" or ") : "";
+  const novelty = sure.novelty && sure.novelty[state.row];
+  byId("row-novelty-line").hidden = novelty === null || novelty === undefined;
+  byId("row-novelty").textContent = `than ${percent(novelty ?? 0)} of the samples`;
+  byId("unlike").hidden = !(novelty > sure.unseen);
 };
 const showClasses = (shares) => byId("classes").replaceChildren(...targets.map((name, t) => make("div", {}, bdi(shorten(name, 30)),
   make("span", { class: "track" }, Object.assign(make("span", { class: "fill" }), { style: `display:block;width:${100 * shares[t]}%` })), make("span", {}, percent(shares[t])))));
@@ -30,31 +37,34 @@ const largest = (parts) => {
 const UNSEEN = 0.002;
 const showContributions = () => {
   const { start, level, parts } = fromReference();
-  byId("row-constant").hidden = features.some((_, j) => usual(coef(), j) !== 0);
+  byId("row-constant").hidden = isShort() || features.some((_, j) => usual(coef(), j) !== 0);
   const seen = UNSEEN * (Math.abs(level ?? 0) + sum(parts.map(Math.abs)));
   const [large, small] = largest(parts);
   const named = layered() ? large.filter((j) => Math.abs(parts[j]) > seen) : large;
   const rest = [...large.filter((j) => !named.includes(j)), ...small];
   const end = rows.prediction[state.row][state.target];
   // A narrow window has no room for the values, which the table below repeats.
-  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}${layered() ? ` (they: ${drawn(rows.neighbor_texts[state.row][j], 12)})` : ""}` : "");
-  const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j] }));
+  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}${layered() && !isShort() ? ` (they: ${drawn(rows.neighbor_texts[state.row][j], 12)})` : ""}` : "");
+  const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j], unsure: isUnsure(j) }));
   if (level !== null) bars.unshift({ name: "those like this row", size: level });
   if (rest.length && (sum(rest.map((j) => Math.abs(parts[j]))) || !named.length)) bars.push({ name: named.length ? `${rest.length} other feature${rest.length > 1 ? "s" : ""}` : "how it differs from them", size: sum(rest.map((j) => parts[j])) });
   let at = start;
   bars.forEach((bar) => { bar.base = at; at += bar.size; });
-  const all = [{ name: layered() ? "rows in general" : "intercept", base: start, size: 0, total: start }, ...bars, { name: "<b>prediction</b>", base: end, size: 0, total: end }];
+  const all = [{ name: layered() ? "rows in general" : "intercept", base: start, size: 0, total: start }, ...bars, { name: `<b>prediction</b> ${number(end, 5)}`, base: end, size: 0, total: end }];
   const y = all.map((_, i) => all.length - i);
-  const ends = all.flatMap((bar) => [bar.base, bar.base + bar.size]);
+  const interval = intervalOf();
+  const ends = [...all.flatMap((bar) => [bar.base, bar.base + bar.size]), ...(interval ?? [])];
   const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 1.1) * (high - low || Math.abs(high) || 1);
   draw("chart-row", [
     { type: "bar", orientation: "h", y: y.slice(1, -1), base: bars.map((b) => b.base), x: bars.map((b) => b.size), width: 0.62,
-      marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")) }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
+      marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")), pattern: { shape: bars.map((b) => (b.unsure ? "/" : "")), fillmode: "replace", size: 6, solidity: 0.35 } }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
       hovertemplate: "%{text}<extra></extra>" },
     { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: color("soft"), width: 1 },
       x: all.slice(0, -1).flatMap((b) => [b.base + b.size, b.base + b.size, null]), y: y.slice(0, -1).flatMap((v) => [v, v - 1, null]) },
     { type: "scatter", mode: "markers+text", x: [start, end], y: [y[0], 1], marker: { symbol: "diamond", size: 12, color: color("total") },
-      text: [start, end].map((v) => `  ${number(v, 5)}  `), textposition: [start, end].map((v) => (v - low > high - v ? "middle left" : "middle right")), hoverinfo: "skip", cliponaxis: false },
+      text: [`  ${number(start, 5)}  `, interval ? "" : `  ${number(end, 5)}  `], textposition: [start, end].map((v) => (v - low > high - v ? "middle left" : "middle right")), hoverinfo: "skip", cliponaxis: false,
+      ...(interval ? { error_x: { type: "data", symmetric: false, array: [0, interval[1] - end], arrayminus: [0, end - interval[0]], color: color("total"), thickness: 3, width: 7 } } : {}) },
+    ...(interval ? [{ type: "scatter", mode: "text", x: interval, y: [1, 1], text: interval.map((v) => `  ${number(v)}  `), textposition: ["middle left", "middle right"], hoverinfo: "skip", cliponaxis: false }] : []),
   ], { xaxis: { range: [low - room, high + room], zeroline: low <= 0 && high >= 0, ...axisTitle(classes ? `score of ${targets[state.target]}` : targets[state.target]) },
     yaxis: { tickvals: y, ticktext: all.map((b) => b.name), showgrid: false, zeroline: false, range: [0.4, all.length + 0.6] } }, 70 + 28 * all.length);
 };
@@ -64,20 +74,33 @@ const showLayers = () => {
   byId("layers-text").hidden = !layered();
   if (!layered()) return;
   const size = rows.n_neighbors[state.row], traits = rows.traits[state.row];
-  const alike = traits.length ? [" What they have in common (in brackets, all samples): ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" They are spread like all samples."];
-  byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row, its ${size} neighbour${size > 1 ? "s" : ""}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
+  const alike = isShort() ? [] : traits.length ? [" What they have in common (in brackets, all samples): ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" They are spread like all samples."];
+  byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
     ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`);
 };
+const showRowCaption = () => {
+  const unsure = features.some((_, j) => isUnsure(j)), interval = intervalOf();
+  byId("row-caption").textContent = [
+    interval ? `The line through the prediction is its interval: it contains ${percent(sure.coverage)} of the targets of such rows.` : "",
+    unsure ? "Hatched: the slope of the feature may be zero, so even the direction of this step may be noise." : "",
+    sure.missing ? `How sure the prediction is cannot be told: ${sure.missing}.` : "",
+  ].filter(Boolean).join(" ");
+};
 const showParts = () => {
-  const { start, level, parts } = fromReference(), slopes = slopesOf(state.row, state.target);
-  byId("parts-text").textContent = layered()
-    ? `Those like it: the mean of its neighbours; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.`
+  const { start, level, parts } = fromReference(), slopes = isShort() ? [] : slopesOf(state.row, state.target);
+  byId("parts-text").textContent = isShort() ? "" : layered()
+    ? `Those like it: the mean of its neighbours; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature${sure.slopes_std ? `, ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); a grey one may be zero` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.`
     : `${space.has_units ? "Value" : "The value's rank (from −1.73, the lowest, to 1.73, the highest)"} times coefficient is the contribution. Contributions are from zero, where rows may never be: they do not say whether a value is high or low.`;
   const [shown, rest] = largest(parts);
-  const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => make("td", {}, typeof v === "string" ? bdi(v) : number(v))));
-  const heads = layered() ? ["Feature", "this row", "those like it", "slope", "adds"] : ["Feature", "value", "coefficient", "contribution"];
+  const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => (v instanceof Node ? v : make("td", {}, typeof v === "string" ? bdi(v) : number(v)))));
+  const slope = (j) => {
+    const error = slopeError(j);
+    if (slopes[j] === null || error === null) return slopes[j] ?? "";
+    return make("td", isUnsure(j) ? { class: "unsure", title: "may be zero" } : {}, number(slopes[j]), make("span", { class: "pm" }, ` ± ${number(error, 2)}`));
+  };
+  const heads = isShort() ? ["Feature", "this row", "adds"] : layered() ? ["Feature", "this row", "those like it", "slope", "adds"] : ["Feature", "value", "coefficient", "contribution"];
   const blank = heads.slice(2).map(() => "");
-  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(layered() ? [rows.neighbor_texts[state.row][j], slopes[j] ?? ""] : [choices[j] ? "" : coef()[j]]), parts[j]];
+  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(isShort() ? [] : layered() ? [rows.neighbor_texts[state.row][j], slope(j)] : [choices[j] ? "" : coef()[j]]), parts[j]];
   byId("parts-table").replaceChildren(
     make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
     make("tbody", {}, line(layered() ? "Rows in general" : "(intercept)", [...blank, start]),
@@ -90,19 +113,28 @@ const showNeighbors = () => {
   const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
   const main = order(fromReference().parts).slice(0, 5);
   const size = rows.n_neighbors[state.row], left = size - near.length;
+  const pullers = sure.pullers?.[state.row] ?? [], pulls = sure.pulls?.[state.row][state.target];
   byId("neighbor-text").textContent = `The model of this row averages those of ${members ? "the" : "its"} ${size} ${members ? "" : "nearest "}sample${size > 1 ? "s" : ""}${members ? " that are near it in any of the members" : ""}, with these weights.`
     + (weights[0] > 0.999999 ? " One has exactly the row's values and takes all the weight." : "")
-    + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} ${members ? "others" : "further away"}, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not listed.` : "")
+    + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} ${members ? "others" : "further away"}, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not all listed.` : "")
+    + (pulls ? ` The pull of a sample is how far its own target takes this prediction from the mean of all targets, ${number(rows.baseline[state.target])}. A sample without a weight pulls because an anchor model was fitted on it.` : "")
     + (features.length > main.length ? ` Values are those of the ${main.length} features that matter most here.` : "");
   const truth = classes ? ["class"] : targets.length > 1 ? [targets[state.target]] : ["target"];
+  const pull = (k) => (pulls ? [make("td", {}, typeof k === "number" ? signed(pulls[k]) : k)] : []);
+  const of = (i, k, weight) => {
+    const sample = samples[i];
+    return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, weight), ...pull(k), make("td", {}, regimeNumber(sample.regime)),
+      make("td", {}, bdi(number(classes ? sample.true[0] : sample.true[state.target]))), ...main.map((j) => make("td", {}, bdi(cell(sample.values[j])))));
+  };
+  const blanks = [make("td"), make("td"), ...main.map(() => make("td"))];
+  const predicted = rows.prediction[state.row][state.target];
   byId("neighbor-table").replaceChildren(
-    make("thead", {}, make("tr", {}, ...["Sample", "weight", "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...main.map((j) => make("th", { scope: "col", title: features[j] }, bdi(shorten(features[j], 22)))))),
-    make("tbody", {}, ...near.map((i, k) => {
-      const sample = samples[i];
-      return make("tr", {}, make("th", { scope: "row" }, bdi(sample.name)), make("td", {}, percent(weights[k])), make("td", {}, regimeNumber(sample.regime)),
-        make("td", {}, bdi(number(classes ? sample.true[0] : sample.true[state.target]))), ...main.map((j) => make("td", {}, bdi(cell(sample.values[j])))));
-    }), make("tr", { class: "ours" }, make("th", { scope: "row" }, "This row"), make("td"), make("td"), make("td", {}, classes ? "" : `${number(rows.prediction[state.row][state.target])} predicted`),
-      ...main.map((j) => make("td", {}, bdi(cell(rows.values[state.row][j])))))));
+    make("thead", {}, make("tr", {}, ...["Sample", "weight", ...(pulls ? ["pull"] : []), "regime"].map((t) => make("th", { scope: "col" }, t)), make("th", { scope: "col" }, bdi(shorten(truth[0], 30))), ...main.map((j) => make("th", { scope: "col", title: features[j] }, bdi(shorten(features[j], 22)))))),
+    make("tbody", {}, ...near.map((i, k) => of(i, k, percent(weights[k]))), ...pullers.map((i, k) => of(i, near.length + k, "–")),
+      ...(pulls ? [make("tr", {}, make("th", { scope: "row" }, "All others"), make("td"), ...pull(signed(predicted - rows.baseline[state.target] - sum(pulls))), ...blanks)] : []),
+      make("tr", { class: "ours" }, make("th", { scope: "row" }, "This row"), make("td"), ...pull(signed(predicted - rows.baseline[state.target])), make("td"), make("td", {}, classes ? "" : `${number(predicted)} predicted`),
+        ...main.map((j) => make("td", {}, bdi(cell(rows.values[state.row][j])))))));
+  byId("no-pulls").hidden = !sure.no_pulls;
 };
 const nearValues = (j) => [inUnits(j, positions(state.row)[j]), ...rows.neighbors[state.row].map((i) => samples[i].values[j])];
 const nearRange = (j) => {

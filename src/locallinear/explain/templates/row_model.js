@@ -14,8 +14,12 @@ const usual = (coefs, j) => {
 };
 // The slopes of a row in units; a column of text has none.
 const slopesOf = (row, target) => (rows.slopes ? rows.slopes[row][target] : rows.coef[row][target].map((value, j) => (choices[j] ? null : value)));
+// How far the row's target may be from its prediction, and its slopes from the true ones.
+const intervalOf = () => sure.interval?.[state.row][state.target] ?? null;
+const slopeError = (j) => { const std = sure.slopes_std?.[state.row][state.target][j] ?? null; return std === null ? null : sure.deviations * std; };
+const isUnsure = (j) => { if (isShort()) return false; const slope = slopesOf(state.row, state.target)[j], error = slopeError(j); return slope !== null && error !== null && Math.abs(slope) <= error; };
 // Whether the steps go from all rows over the row's neighbours to the row, or along its linear model.
-const layered = () => byId("reference").value === "baseline";
+const layered = () => isShort() || byId("reference").value === "baseline";
 const fromReference = () => (layered()
   ? { start: rows.baseline[state.target], level: rows.level[state.row][state.target], parts: rows.differences[state.row][state.target] }
   : { start: rows.intercept[state.row][state.target], level: null, parts: contributions() });

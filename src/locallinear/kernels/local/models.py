@@ -101,6 +101,13 @@ def own_residuals(residuals: Array, labels: Labels) -> Array:
     return residuals[:, np.arange(len(labels)), labels].T
 
 
+def stored_targets(X: Array, residuals: Array, labels: Labels, models: Array) -> Array:
+    """y_i (n, m) of samples that keep r_i and l_i: residual plus the anchor's model."""
+    own = models[labels]
+    fitted = np.einsum("nd,ndm->nm", X, own[:, :-1])
+    return residuals + fitted + own[:, -1]
+
+
 def sample_models(
     X: Array, residuals: Array, labels: Labels, models: Array, alpha: float, constant: float
 ) -> Array:

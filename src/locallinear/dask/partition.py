@@ -1,0 +1,224 @@
+"""The samples of one partition: checked, located, and searched where they are.
+
+All functions here run as tasks, where the partition is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.sizeof import sizeof
+from numpy.typing import NDArray
+
+from ..geometry.blocks import divide_into_cells
+from ..geometry.nearness import Geometry
+from ..geometry.neighbors import Neighbors
+from ..kernels.local.models import stored_targets
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# The boxes that tell others where the samples of a partition are.
+MAX_CELLS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The samples of a partition as users gave them, after all checks.
+
+    Attributes
+    ----------
+    X : array (c, d)
+    y : array (c, m) of targets, or (c,) of class labels
+    weights : array (c,) or None
+    """
+
+    X: Array
+    y: NDArray
+    weights: Array | None
+
+    @property
+    def counted(self) -> Mask | slice:
+        """Which samples have weight."""
+        return slice(None) if self.weights is None else self.weights > 0
+
+
+class Part:
+    """The samples of a partition in the feature space, and the search among them.
+
+    Parameters
+    ----------
+    columns : arrays whose first axis is the samples
+        ``Z`` (c, d), where they are in the feature space; ``points``, where they are for the
+        search, if elsewhere; ``weights`` (c,), if there are any; and first ``targets`` (c, m),
+        then ``residuals`` (c, m) and ``labels`` (c,).
+    index : a search among the same points that is built already, or None
+    """
+
+    def __init__(self, columns: dict[str, NDArray], index: Neighbors | None = None):
+        self.columns = columns
+        self.index = Neighbors(self.points, self.searchable, 1) if index is None else index
+
+    def __getstate__(self) -> dict[str, NDArray]:
+        return self.columns  # a search structure is built again sooner than it is sent
+
+    def __setstate__(self, columns: dict[str, NDArray]) -> None:
+        self.__init__(columns)  # type: ignore[misc]
+
+    def __len__(self) -> int:
+        return len(self.columns["Z"])
+
+    @property
+    def points(self) -> Array:
+        """Where the samples are for the search."""
+        return self.columns.get("points", self.columns["Z"])
+
+    @property
+    def searchable(self) -> Mask | None:
+        """Which samples have weight; None for all."""
+        weights = self.columns.get("weights")
+        return None if weights is None or weights.all() else weights > 0
+
+    @property
+    def n_searchable(self) -> int:
+        """The number of samples that have weight."""
+        mask = self.searchable
+        return len(self) if mask is None else int(np.count_nonzero(mask))
+
+    def assigned(self, labels: Rows, residuals: Array) -> "Part":
+        """The same samples with their anchors; residuals take the place of targets."""
+        columns = {name: column for name, column in self.columns.items() if name != "targets"}
+        columns |= {"labels": labels.astype(np.int32), "residuals": residuals}
+        return Part(columns, self.index)
+
+    def without(self, positions: Rows) -> "Part":
+        """The samples that are left when those at these positions are removed."""
+        return Part({name: np.delete(c, positions, axis=0) for name, c in self.columns.items()})
+
+    def targets(self, rows: Any, models: Array | None) -> Array:
+        """The targets of some samples: as they were given, or residual plus anchor model."""
+        if "targets" in self.columns:
+            return self.columns["targets"][rows]
+        assert models is not None
+        c = self.columns
+        return stored_targets(c["Z"][rows], c["residuals"][rows], c["labels"][rows], models)
+
+
+@sizeof.register(Part)
+def _size_of_part(part: Part) -> int:
+    """Bytes in memory, the tree about: the scheduler must not take a partition for small."""
+    return sum(column.nbytes for column in part.columns.values()) + 16 * len(part)
+
+
+@sizeof.register(Table)
+def _size_of_table(table: Table) -> int:
+    return sum(column.nbytes for column in vars(table).values() if column is not None)
+
+
+def locate(
+    table: Table,
+    classes: NDArray | None,
+    geometry: Geometry,
+    weighted: bool,
+    indexed: bool = True,
+) -> Part:
+    """The samples of a table in the feature space; with `classes`, labels become 1 and 0.
+
+    `weighted` says whether all partitions have weights, and `indexed` whether neighbours will be
+    searched.
+    """
+    Z, points = geometry.locate(table.X)
+    Y = table.y if classes is None else (table.y[:, None] == classes).astype(np.float64)
+    columns: dict[str, NDArray] = {"Z": Z, "targets": Y}
+    if points is not Z:
+        columns["points"] = points
+    if weighted:
+        columns["weights"] = np.ones(len(Z)) if table.weights is None else table.weights
+    part = Part(columns)
+    if indexed and part.n_searchable:
+        part.index.build()
+    return part
+
+
+def boxes(part: Part) -> tuple[int, Array, Array]:
+    """The number of samples with weight, and lowest and highest corners of cells with them."""
+    mask, points = part.searchable, part.points
+    rows = np.arange(len(points)) if mask is None else np.flatnonzero(mask)
+    if not len(rows):
+        return 0, np.empty((0, points.shape[1])), np.empty((0, points.shape[1]))
+    cells = [points[cell] for cell in divide_into_cells(points, rows, -(-len(rows) // MAX_CELLS))]
+    corners = np.array([[cell.min(axis=0), cell.max(axis=0)] for cell in cells])
+    return len(rows), corners[:, 0], corners[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """Queries that visit a partition.
+
+    Attributes
+    ----------
+    queries : array (c,)
+        Their numbers in their own partition.
+    points : array (c, d)
+    bounds : array (c,)
+        Samples farther away than this are no neighbours.
+    """
+
+    queries: Rows
+    points: Array
+    bounds: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Samples that may be neighbours of queries: of each query in turn, nearest first.
+
+    Attributes
+    ----------
+    counts : array (c,)
+        How many there are of each query.
+    distances, rows : arrays (t,)
+        How far they are, and their numbers among the samples of all partitions.
+    columns : dict of arrays with t rows
+    """
+
+    counts: Rows
+    distances: Array
+    rows: Rows
+    columns: dict[str, NDArray]
+
+
+def search(
+    part: Part, first: int, visit: Visit, n_near: int, names: Sequence[str], models: Array | None
+) -> Candidates:
+    """The samples of a partition that are nearest to the queries that visit it.
+
+    Parameters
+    ----------
+    first : the number of the partition's first sample among all samples
+    n_near : how many neighbours a query can have
+    names : the columns that go with each sample; "targets" can be one
+    models : (k, d + 1, m) of the anchors, where targets are no longer a column
+    """
+    n_near = min(n_near, part.n_searchable)
+    if len(visit.queries) and n_near:
+        distances, near = part.index.query(visit.points, n_near)
+    else:
+        distances = np.empty((len(visit.queries), 0))
+        near = np.empty(distances.shape, dtype=np.intp)
+    keep = distances <= visit.bounds[:, None]
+    rows = near[keep]
+    columns = {
+        name: part.targets(rows, models) if name == "targets" else part.columns[name][rows]
+        for name in names
+    }
+    return Candidates(np.count_nonzero(keep, axis=1), distances[keep], first + rows, columns)
+
+
+def take(source: Table | Part, positions: Any, names: Sequence[str]) -> list[NDArray | None]:
+    """Some samples of a partition: those columns that are named, None where there is none."""
+    columns = source.columns if isinstance(source, Part) else vars(source)
+    found = (columns.get(name) for name in names)
+    return [None if column is None else column[positions] for column in found]

@@ -1,0 +1,67 @@
+"""One explained prediction as lines of text, for a terminal."""
+
+from .contribution_display import ContributionDisplay
+from .how_sure import COVERAGE, DEVIATIONS
+from .text import number, plural, signed
+
+MOST_NEIGHBORS = 5
+
+
+def row_lines(shown: ContributionDisplay) -> list[str]:
+    """The layers of a prediction with how sure they are, and the samples behind it."""
+    kind = "score of " if shown.is_score else ""
+    lines = [f"{kind}{shown.target_name}: {number(shown.prediction, 4)}"]
+    if shown.interval is not None:
+        low, high = (number(end) for end in shown.interval)
+        lines[0] += f", for {COVERAGE:.0%} of such rows between {low} and {high}"
+    if shown.is_unlike_anything:
+        lines.append("This row is unlike anything seen: trust neither prediction nor interval.")
+    return [*lines, "", *_steps(shown), "", *_samples(shown)]
+
+
+def _steps(shown: ContributionDisplay) -> list[str]:
+    """One line per bar of the waterfall, with the slope of a feature."""
+    first, *_, last = bars = shown.waterfall()
+    steps = shown.steps()
+    notes = ["", *(_slope(shown, j) for _, _, j in steps), ""]
+    amounts = [signed(size) for _, _, size in bars]
+    amounts[0], amounts[-1] = number(first[2], 4), number(last[2], 4)
+    names = [
+        ", ".join(text.split("\n")).replace(":,", ":").replace(r"\$", "$") for text, *_ in bars
+    ]
+    wide = max(map(len, names)), max(map(len, amounts))
+    return [
+        f"  {name.ljust(wide[0])}  {amount.rjust(wide[1])}  {note}".rstrip()
+        for name, amount, note in zip(names, amounts, notes, strict=True)
+    ]
+
+
+def _one_line(label: str) -> str:
+    """A label of the picture, whose dollars matplotlib would read, as a line of text."""
+    head, *parts = label.replace(r"\$", "$").split("\n")
+    return f"{head} {', '.join(parts)}" if parts else head
+
+
+def _slope(shown: ContributionDisplay, j: int | None) -> str:
+    """The slope of a feature and its error; nothing for a step that is no number's."""
+    if j is None or shown.slopes is None or shown.slopes_std is None:
+        return ""
+    error = DEVIATIONS * shown.slopes_std[j]
+    if error != error:  # a column of text
+        return ""
+    zero = ", which may be zero" if shown.may_be_zero(j) else ""
+    return f" slope {number(shown.slopes[j])} ± {number(error, 2)}{zero}"
+
+
+def _samples(shown: ContributionDisplay) -> list[str]:
+    """The heaviest neighbours, with their pulls."""
+    lines = []
+    for k, sample in enumerate(shown.neighbors[:MOST_NEIGHBORS].tolist()):
+        line = f"  training row {sample + 1}: weight {shown.neighbor_weights[k]:.0%}"
+        if shown.neighbor_targets is not None:
+            line += f", target {number(shown.neighbor_targets[k])}"
+        if shown.neighbor_pulls is not None:
+            line += f", pulls {signed(shown.neighbor_pulls[k])}"
+        lines.append(line)
+    left = len(shown.neighbors) - len(lines)
+    return ["Made from:", *lines, *([f"  and {plural(left, 'more row')}"] if left else [])]
