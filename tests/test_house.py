@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "ensemble": BELOW_MODELS | {"grids", "models", "search"},
     "network": {"kernels", "runtime", "checks", "geometry"},
     "tables": BELOW_TABLES,
-    "dask": BELOW_MODELS | {"models"},
+    "dask": BELOW_MODELS | {"grids", "models", "search"},
     "": BELOW_TABLES | {"network", "tables", "datasets"},
     "cli": BELOW_TABLES | {"", "tables", "datasets"},
     "paper": {"", "grids", "tune", "runtime", "datasets", "cli"},

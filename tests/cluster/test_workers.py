@@ -1,12 +1,15 @@
 """Real processes: a lost worker costs time, not the answer; and what workers are sent."""
 
+import gc
 import os
 import signal
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import locallinear as ll
 
@@ -83,3 +86,43 @@ def test_a_worker_that_dies_during_fit_and_during_predict_changes_nothing(client
     client.wait_for_workers(2)
     found = while_a_worker_dies(client, lambda: model.predict(slowly(Q)).compute())
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_cells_and_members_that_a_cluster_computes_are_those_of_threads(client, problem):
+    X, y, Q, _ = problem
+    grid = {"n_anchors": [3, 9], "scaling": ["standard", None], "fit_intercept": [True, False]}
+    search = ll.FALLRegressorCV(grid, random_state=0)
+    ensemble = ll.FALLEnsembleRegressor(3, search=grid, random_state=0)
+    wanted = [clone(model).fit(X, y) for model in (search, ensemble)]
+    client.wait_for_workers(2)  # with a single one, joblib computes here
+    with joblib.parallel_config("dask"):
+        found = [clone(model).fit(X, y) for model in (search, ensemble)]
+    scores = [model.cv_results_["mean_test_score"] for model in (found[0], wanted[0])]
+    np.testing.assert_array_equal(*scores)
+    for model, same in zip(found, wanted, strict=True):
+        assert model.best_params_ == same.best_params_
+        np.testing.assert_array_equal(model.predict(Q), same.predict(Q))
+    assert any(client.run(has_scored).values())
+
+
+def has_scored():
+    """Whether a cell was scored in this process."""
+    from locallinear.search import processes
+
+    return len(processes._at_hand) == 1
+
+
+def test_a_model_that_is_fitted_while_a_cluster_is_chosen_is_the_same(client, problem):
+    X, y, _, _ = problem
+    options = OPTIONS | {"assignment_neighbors": 3}
+    wanted = ll.FALLRegressor(**options).fit(X, y).labels_
+    with joblib.parallel_config("dask"):
+        np.testing.assert_array_equal(ll.FALLRegressor(**options).fit(X, y).labels_, wanted)
+
+
+def test_predictions_can_be_computed_after_the_model_is_gone(client, problem):
+    X, y, Q, wanted = problem
+    arrays = (da.from_array(each, chunks=(120, *each.shape[1:])) for each in (X, y))
+    lazy = on_dask.FALLRegressor(**OPTIONS).fit(*arrays).predict(da.from_array(Q))
+    gc.collect()
+    np.testing.assert_allclose(lazy.compute(), wanted, rtol=1e-9)

@@ -367,7 +367,7 @@ def test_the_layers_are_told_in_words_and_add_up_in_the_table(opened):
     page.select_option("#row", "7")
     rows, text = data["rows"], page.locator("#layers-text").inner_text()
     assert text.startswith("Rows in general: ")
-    assert all(trait in text for trait in rows["traits"][7])
+    assert all(trait in text for trait in rows["traits"][7][0])
     cells = page.locator("#parts-table tbody tr td:last-child").all_inner_texts()
     *steps, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
     assert sum(steps) == pytest.approx(total, rel=2e-3)

@@ -1,13 +1,14 @@
-"""What the neighbours of a query have in common that other samples have not."""
+"""What the neighbours of a query have in common, and what that adds to their level."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from houses import fitted, houses
-from locallinear import FALLEnsembleRegressor, FALLRegressor
+from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor
+from locallinear.explain.level_shares import level_shares
 from locallinear.explain.traits import Trait, common_traits, neighbor_moments, neighbor_texts
-from locallinear.explain.view import view_of
+from locallinear.explain.view import by_feature, view_of
 
 
 def rentals(n=600, seed=0):
@@ -17,6 +18,57 @@ def rentals(n=600, seed=0):
     return np.column_stack([hour, wind]).astype(float), 200.0 * ((hour > 6) & (hour < 22)) + wind
 
 
+def shares_of(view, why):
+    return level_shares(view, why, *neighbor_moments(view.samples[0], by_feature(why)))
+
+
+def test_shares_of_two_columns_are_the_mean_over_both_orders():
+    X, y = rentals()
+    model = FALLRegressor(n_neighbors=12, random_state=0).fit(X, y)
+    view, why = view_of(model), model.explain([[2.0, 10.0]])
+    means, spreads = neighbor_moments(X, why)
+    inside = np.abs(X - means[0]) <= np.maximum(2 * spreads[0], 0.1 * X.std(axis=0)) + 1e-6
+    level = why.baseline[0] + why.neighborhood_part[0, 0]
+
+    def worth(rows):
+        return (y[rows].sum() + level) / (rows.sum() + 1)
+
+    nothing, both = worth(np.ones(len(X), bool)), worth(inside.all(axis=1))
+    alone = [worth(rows) for rows in inside.T]
+    first = np.array([alone[0] - nothing, alone[1] - nothing])
+    second = np.array([both - alone[1], both - alone[0]])
+    found = (first + second) / 2
+    rest = why.neighborhood_part[0, 0] - found.sum()
+    expected = found + rest * np.abs(found) / np.abs(found).sum()
+    assert_allclose(shares_of(view, why)[0, :, 0], expected)
+
+
+def test_shares_of_all_columns_are_what_the_level_adds(make_problem):
+    X, y, Q = make_problem(n=120, m=2)
+    single = FALLRegressor(8, n_neighbors=6, random_state=0).fit(X, y)
+    few = FALLEnsembleRegressor(3, search=None, estimator=single, random_state=0).fit(X, y)
+    classes = FALLClassifier(8, random_state=0).fit(X, np.digitize(y[:, 0], [-1, 1]))
+    for model, rows in ((single, Q), (few, Q), (classes, Q), (fitted(), houses(seed=1))):
+        view, why = view_of(model), model.explain(rows)
+        assert_allclose(shares_of(view, why).sum(axis=1), why.neighborhood_part, atol=1e-9)
+
+
+def test_an_hour_that_matters_on_some_days_only_has_its_part():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 2)) * 1.0
+    y = 100.0 * (X[:, 0] == X[:, 1])  # neither matters without the other
+    model = FALLRegressor(20, n_neighbors=10, random_state=0).fit(X, y)
+    shares = shares_of(view_of(model), model.explain([[1.0, 1.0]]))[0, :, 0]
+    assert_allclose(shares, 25, atol=4)
+
+
+def test_shares_are_in_the_units_of_the_target(make_problem):
+    X, y, Q = make_problem(n=120)
+    models = [FALLRegressor(8, random_state=0).fit(X, target) for target in (y, 50 - 3 * y)]
+    first, second = (shares_of(view_of(model), model.explain(Q)) for model in models)
+    assert_allclose(second, -3 * first, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["single", "ensemble"])
 def test_at_night_the_neighbours_have_the_hour_in_common(kind):
     X, y = rentals()
@@ -24,30 +76,25 @@ def test_at_night_the_neighbours_have_the_hour_in_common(kind):
     few = FALLEnsembleRegressor(3, search=None, estimator=single, max_features=1.0, random_state=0)
     model = (single if kind == "single" else few).fit(X, y)
     why = model.explain([[2.0, 10.0]])
-    (traits,) = common_traits(view_of(model), why)
+    ((traits,),) = common_traits(view_of(model), why)
     assert [trait.name for trait in traits] == ["x0"]
-    assert traits[0].value < 7 < traits[0].usual == pytest.approx(X[:, 0].mean())
+    assert traits[0].adds == pytest.approx(why.neighborhood_part[0, 0], rel=0.1)
     mean = (why.neighbor_weights[0] * X[why.neighbors[0], 0]).sum()
     assert traits[0].value == pytest.approx(mean)
 
 
-def test_a_trait_lies_outside_the_neighbours_own_spread(make_problem):
-    X, y, Q = make_problem(n=200)
-    model = FALLRegressor(n_neighbors=30, random_state=0).fit(X, y)
+def test_traits_come_by_what_they_add_and_tell_of_their_target(make_problem):
+    X, y, Q = make_problem(n=200, d=5, m=2)
+    model = FALLRegressor(n_neighbors=10, random_state=0).fit(X, y)
     view, why = view_of(model), model.explain(Q)
-    means, spreads = neighbor_moments(view.samples[0], why)
-    for i, traits in enumerate(common_traits(view, why)):
-        outside = np.abs(means[i] - X.mean(axis=0)) > spreads[i] + 0.1 * X.std(axis=0)
-        assert {trait.name for trait in traits} == {f"x{j}" for j in np.flatnonzero(outside)}
-        assert [t.distance for t in traits] == sorted((t.distance for t in traits), reverse=True)
-    assert all(len(traits) <= 1 for traits in common_traits(view, why, limit=1))
-    assert any(common_traits(view, why))
-
-
-def test_neighbours_that_are_all_samples_have_nothing_in_common_that_others_have_not(make_problem):
-    X, y, Q = make_problem(n=20)
-    model = FALLRegressor(4, n_neighbors=20, weights="uniform", random_state=0).fit(X, y)
-    assert common_traits(view_of(model), model.explain(Q[:2])) == [[], []]
+    shares = shares_of(view, why)
+    for i, of_row in enumerate(common_traits(view, why)):
+        for t, traits in enumerate(of_row):
+            adds = [abs(trait.adds) for trait in traits]
+            assert adds == sorted(adds, reverse=True)
+            assert adds[0] == np.abs(shares[i, :, t]).max()
+            assert 1 <= len(traits) <= 3
+    assert all(len(traits) == 1 for (traits, _) in common_traits(view, why, limit=1))
 
 
 def test_a_constant_feature_is_no_trait(make_problem):
@@ -55,17 +102,27 @@ def test_a_constant_feature_is_no_trait(make_problem):
     X[:, 1] = Q[:, 1] = 5.0
     model = FALLRegressor(random_state=0).fit(X, y)
     found = common_traits(view_of(model), model.explain(Q))
-    assert "x1" not in {trait.name for traits in found for trait in traits}
+    assert "x1" not in {trait.name for (traits,) in found for trait in traits}
 
 
-def test_columns_of_text_are_named_with_the_text_that_neighbours_have_more_often():
+def test_where_all_targets_are_equal_nothing_is_told(make_problem):
+    X, _, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, np.full(len(X), 7.0))
+    assert common_traits(view_of(model), model.explain(Q[:2])) == [[[]], [[]]]
+
+
+def test_columns_of_text_are_named_with_the_text_that_most_neighbours_have():
     model, frame = fitted(neighborhood="boosted"), houses(seed=1)
     view, why = view_of(model), model.explain(frame)
-    found = [trait for traits in common_traits(view, why) for trait in traits]
-    texts = {trait.value for trait in found if trait.name == "district"}
-    assert texts
-    assert texts <= {"north", "south", "old town", None}
-    assert all(0 < trait.usual < 1 for trait in found if trait.name == "district")
+    named = 0
+    for i, (traits,) in enumerate(common_traits(view, why)):
+        theirs = [row[2] for row in view.sample_values(view.samples[0][why.neighbors[i]])]
+        for trait in traits:
+            if trait.name == "district":
+                have = np.array([text == trait.value for text in theirs])
+                assert trait.part == pytest.approx(why.neighbor_weights[i] @ have)
+                named += 1
+    assert named > 10
     shares = neighbor_texts(view, why)
     for i in range(5):
         theirs = view.sample_values(view.samples[0][why.neighbors[i]])
@@ -75,7 +132,8 @@ def test_columns_of_text_are_named_with_the_text_that_neighbours_have_more_often
         )
 
 
-def test_traits_read_as_their_value_and_the_usual_one():
-    assert str(Trait("hour", 2.0, 11.52, 1.4)) == "hour 2 (11.5)"
-    assert str(Trait("weekday", "Sunday", 1 / 7, 2.0)) == "weekday Sunday (14%)"
-    assert str(Trait("weekday", None, 0.5, 1.0)) == "weekday missing (50%)"
+def test_traits_read_as_their_value_and_what_they_add():
+    assert str(Trait("hour", 2.0, 1.0, -120.4)) == "hour 2 (−120)"
+    assert str(Trait("weekday", "Sunday", 1.0, 35.0)) == "weekday Sunday (+35)"
+    assert str(Trait("weekday", "Sunday", 0.6, 35.0)) == "weekday mostly Sunday (+35)"
+    assert str(Trait("weekday", None, 0.3, 1.0)) == "weekday often missing (+1)"

@@ -96,6 +96,7 @@ def test_weights_do_not_depend_on_the_order_of_the_samples():
 
 def test_learning_takes_memory_in_proportion_to_the_data():
     X = np.random.default_rng(0).normal(size=(1500, 120))
+    learn_metric(X, X[:, :1], None, rounds=1)  # compiles
     tracemalloc.start()
     learn_metric(X, X[:, :1], None, rounds=1)
     peak = tracemalloc.get_traced_memory()[1]

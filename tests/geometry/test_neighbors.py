@@ -7,19 +7,21 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from locallinear.geometry import blocks as blocks_module
-from locallinear.geometry import scan as scan_module
-from locallinear.geometry.kd_tree import KDTree
-from locallinear.geometry.neighbors import Neighbors, intrinsic_dimension, neighbor_sets, tree_pays
-from locallinear.geometry.scan import Scan
+from locallinear.geometry import neighbors as neighbors_module
+from locallinear.geometry.cells import Cells, Few, divide
+from locallinear.geometry.neighbors import Neighbors, neighbor_sets
 
 
 @pytest.fixture(scope="module", autouse=True)
-def products():
-    """Scans by matrix products even of few points; one test below is about few points."""
+def cells():
+    """Cells even of few points; one test below is about few points."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_module, "FEW_DIFFERENCES", 0)
+        patch.setattr(neighbors_module, "FEW_NUMBERS", 0)
         yield
+
+
+def few(points, searchable, start, stop):
+    return Few(points, start, stop)
 
 
 def naive(points, searchable, X, n_neighbors):
@@ -55,10 +57,11 @@ def alone(structure, points, searchable):
     """Neighbors with a single structure over all points."""
     neighbors = Neighbors(points, searchable, 1)
     neighbors._parts = [structure(points, searchable, 0, len(points))]
+    neighbors.build = lambda: None
     return neighbors
 
 
-@pytest.mark.parametrize("structure", [KDTree, Scan])
+@pytest.mark.parametrize("structure", [Cells, few])
 @given(point_sets(), st.integers(1, 30), st.floats(0, 0.9))
 def test_each_structure_finds_what_a_naive_search_finds(structure, case, n_neighbors, removed):
     points, X, rng = case
@@ -72,7 +75,7 @@ def test_each_structure_finds_what_a_naive_search_finds(structure, case, n_neigh
     assert_nearest(late, X, n_neighbors)
 
 
-@pytest.mark.parametrize("structure", [KDTree, Scan])
+@pytest.mark.parametrize("structure", [Cells, few])
 @pytest.mark.parametrize("n_neighbors", [255, 256, 257, 600, 1999, 2000])
 def test_each_structure_finds_hundreds_of_neighbours(structure, n_neighbors):
     rng = np.random.default_rng(0)
@@ -80,16 +83,16 @@ def test_each_structure_finds_hundreds_of_neighbours(structure, n_neighbors):
     assert_nearest(alone(structure, points, None), X, n_neighbors)
 
 
-@pytest.mark.parametrize("structure", [KDTree, Scan])
+@pytest.mark.parametrize("structure", [Cells, few])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_scans_and_trees_are_exact_over_many_blocks_and_far_from_the_origin(structure, offset):
+def test_each_structure_is_exact_far_from_the_origin(structure, offset):
     rng = np.random.default_rng(0)
     points = rng.normal(size=(10_000, 4)) + offset
     X = np.vstack([rng.normal(size=(300, 4)) + offset, points[:50]])
     assert_nearest(alone(structure, points, None), X, 7)
 
 
-@pytest.mark.parametrize("structure", [KDTree, Scan])
+@pytest.mark.parametrize("structure", [Cells, few])
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_extreme_magnitudes_are_ordered(structure, scale):
     rng = np.random.default_rng(0)
@@ -97,44 +100,32 @@ def test_extreme_magnitudes_are_ordered(structure, scale):
     assert_nearest(alone(structure, points, None), X, 5)
 
 
-@pytest.mark.parametrize("apart", [0.0, 1e4, 1e9])
-def test_a_scan_computes_differences_where_products_are_too_coarse(apart):
+@pytest.mark.parametrize("apart", [0.0, 1e4, 1e9, 1e12])
+def test_double_precision_is_used_only_where_single_precision_is_too_coarse(apart):
     """Two clouds of points: the farther apart, the fewer digits are left for near points."""
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(6000, 3)), rng.normal(size=(300, 3))
     points[::2] += apart
     X[::2] += apart
-    neighbors = alone(Scan, points, None)
+    neighbors = alone(Cells, points, None)
     assert_nearest(neighbors, X, 5)
-    assert neighbors._parts[0]._single_pays == (apart == 0)
-    assert_nearest(neighbors, X, 5)
+    assert (neighbors._parts[0]._double is None) == (apart <= 1e4)
 
 
-def test_a_scan_continues_in_single_precision_after_one_odd_query():
-    rng = np.random.default_rng(0)
-    points, X = rng.normal(size=(2000, 3)), rng.normal(size=(200, 3))
-    points[:100] = points[0]
-    neighbors = alone(Scan, points, None)
-    for queries in (X, points[:1], X):
-        assert_nearest(neighbors, queries, 5)
-    assert neighbors._parts[0]._n_failed == 1
-    assert neighbors._parts[0]._single_pays
-
-
-def test_one_huge_value_does_not_make_all_points_candidates_of_a_scan():
+@pytest.mark.parametrize("far", [1e9, 1e30, 1e150])
+def test_one_huge_value_does_not_make_all_points_candidates(far):
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(20_000, 5)), rng.normal(size=(100, 5))
-    points[7, 3] = 1e9
-    assert_nearest(alone(Scan, points, None), X, 5)
-    candidates = Scan(points, None, 0, len(points)).candidates(X, 5, None, 1)
+    points[7, 3] = far
+    assert_nearest(alone(Cells, points, None), X, 5)
+    candidates = Cells(points, None, 0, len(points)).candidates(X, 5, None)
     assert candidates.shape[1] <= 256
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 6, 300])
 @pytest.mark.parametrize("kind", ["normal", "lattice", "clusters", "one line", "repeated"])
-def test_cells_do_not_change_the_neighbours(kind, n_neighbors, monkeypatch):
+def test_cells_do_not_change_the_neighbours(kind, n_neighbors):
     """Many cells, with queries inside and far outside of them."""
-    monkeypatch.setattr(scan_module, "CELL_BATCH_QUERIES", 60)
     rng = np.random.default_rng(0)
     points = {
         "normal": lambda: rng.normal(size=(9000, 3)),
@@ -145,51 +136,27 @@ def test_cells_do_not_change_the_neighbours(kind, n_neighbors, monkeypatch):
     }[kind]()
     far = 100 * rng.normal(size=(30, points.shape[1]))
     X = np.vstack([points[:150] + 0.1 * rng.normal(size=(150, points.shape[1])), far, points[:20]])
-    assert blocks_module.cells_possible(points)
-    assert_nearest(alone(Scan, points, None), X, n_neighbors)
+    assert_nearest(alone(Cells, points, None), X, n_neighbors)
     searchable = rng.uniform(size=9000) < 0.95
-    assert_nearest(alone(Scan, points, searchable), X, n_neighbors)
+    assert_nearest(alone(Cells, points, searchable), X, n_neighbors)
 
 
-def test_most_cells_are_skipped(monkeypatch):
-    visited = []
-    get = blocks_module.Blocks.__getitem__
-
-    def count_and_get(blocks, b):
-        visited.append(b)
-        return get(blocks, b)
-
-    rng = np.random.default_rng(0)
-    points = rng.uniform(size=(60_000, 2))
-    scan = Scan(points, None, 0, len(points))
-    scan.candidates(points[:10], 5, None, 1)
-    monkeypatch.setattr(blocks_module.Blocks, "__getitem__", count_and_get)
-    scan.candidates(0.1 * points[:500], 5, None, 1)  # a corner
-    (blocks,) = scan._kept.values()
-    assert 0 < len(set(visited)) < len(blocks.lowest) / 4
+@given(st.integers(1, 2000), st.integers(1, 4), st.integers(1, 64), st.integers(0, 99))
+def test_cells_hold_each_row_once_and_only_the_last_is_not_full(n, d, size, seed):
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 5, size=(n, d)).astype(float)
+    rows = np.flatnonzero(rng.uniform(size=n) < 0.9)
+    cells = divide(points, rows, size)
+    assert cells.shape == (-(-len(rows) // size), size)
+    assert_array_equal(np.sort(cells[cells >= 0]), rows)
+    assert np.count_nonzero(cells < 0) < size
 
 
-def test_cells_are_made_once_and_never_for_a_part_of_the_rows(monkeypatch):
-    made = []
-    divide = blocks_module.divide_into_cells
-
-    def count_and_divide(points, rows, size):
-        made.append(len(rows))
-        return divide(points, rows, size)
-
-    monkeypatch.setattr(blocks_module, "divide_into_cells", count_and_divide)
-    rng = np.random.default_rng(0)
-    points, X = rng.normal(size=(9000, 3)), rng.normal(size=(20, 3))
-    scan = Scan(points, None, 0, len(points))
-    for n_neighbors in (1, 5, 30):
-        scan.candidates(X, n_neighbors, None, 1)
-    assert made.count(9000) == 1
-    searchable = np.ones(9000, dtype=bool)
-    searchable[3] = False
-    scan.candidates(X, 5, searchable, 1)
-    scan.candidates(X, 200, None, 1)  # too many for small groups
-    assert made.count(9000) == 1
-    assert 8999 not in made
+def test_cells_are_small_boxes():
+    points = np.random.default_rng(0).uniform(size=(6400, 2))
+    cells = divide(points, np.arange(6400), 64)
+    widths = np.array([np.ptp(points[rows], axis=0) for rows in cells])
+    assert widths.prod(axis=1).mean() < 3 / len(cells)
 
 
 @given(
@@ -236,27 +203,10 @@ def test_results_do_not_depend_on_the_structure(d):
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(5000, d)), rng.normal(size=(40, d))
     chosen = Neighbors(points, None, None).query(X, 9)
-    for structure in (KDTree, Scan):
+    for structure in (Cells, few):
         distances, rows = alone(structure, points, None).query(X, 9)
         assert_array_equal(rows, chosen[1])
         assert_array_equal(distances, chosen[0])
-
-
-def test_trees_are_chosen_where_points_vary_in_few_dimensions():
-    rng = np.random.default_rng(0)
-    assert tree_pays(rng.normal(size=(100_000, 2)))
-    assert not tree_pays(rng.normal(size=(5000, 50)))
-    assert not tree_pays(rng.normal(size=(1000, 20)))
-    assert tree_pays(rng.normal(size=(100_000, 3)) @ rng.normal(size=(3, 20)))
-    assert not tree_pays(rng.normal(size=(100_000, 8)))
-
-
-def test_intrinsic_dimension_is_that_of_the_surface_not_of_the_space():
-    rng = np.random.default_rng(0)
-    flat = rng.normal(size=(5000, 2)) @ rng.normal(size=(2, 20))
-    assert 1 < intrinsic_dimension(flat) < 4
-    assert intrinsic_dimension(rng.normal(size=(5000, 20))) > 8
-    assert intrinsic_dimension(np.zeros((5000, 3))) == 3
 
 
 def test_neighbour_sets_of_a_graph_are_its_searchable_rows():
@@ -275,7 +225,7 @@ def test_few_points_are_compared_directly_with_the_same_result(monkeypatch):
     points = rng.integers(0, 4, size=(300, 3)).astype(float)  # many ties
     queries = rng.normal(size=(5, 3)) + 1
     expected = Neighbors(points, None, 1).query(queries, 7)
-    monkeypatch.setattr(scan_module, "FEW_DIFFERENCES", 2**20)
-    monkeypatch.setattr(scan_module, "_by_products", None)  # not called
+    monkeypatch.setattr(neighbors_module, "FEW_NUMBERS", 2**20)
+    monkeypatch.setattr(neighbors_module, "Cells", None)  # not called
     for found, same in zip(Neighbors(points, None, 1).query(queries, 7), expected, strict=True):
         assert_array_equal(found, same)

@@ -57,7 +57,7 @@ def deciding_samples(
         delayed(_deciding_of)(part, first, -int(skipped) % stride, stride)
         for part, first, skipped in zip(parts, firsts, before, strict=True)
     ]
-    return delayed(_gather)(pieces, stride == 1)
+    return delayed(_gather)(stride == 1, *pieces)
 
 
 def _deciding_of(part: Part, first: int, start: int, stride: int) -> Deciding:
@@ -76,7 +76,7 @@ def _deciding_of(part: Part, first: int, start: int, stride: int) -> Deciding:
     )
 
 
-def _gather(pieces: list[Deciding], everyone: bool) -> Deciding:
+def _gather(everyone: bool, *pieces: Deciding) -> Deciding:
     names = ["Z", "points", "targets", "numbers"]
     if pieces[0].weights is not None:
         names.append("weights")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from .partition import Visit
+from .lookup import Visit
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -110,7 +110,10 @@ def visit_others(cells: Cells, before: Visits, bounds: Array) -> Visits:
     return Visits(before.points, bounds, queries)
 
 
-def visit_of(visits: Visits, p: int) -> Visit:
-    """The queries that visit partition p."""
-    queries = visits.queries[p]
-    return Visit(queries, visits.points[queries], visits.bounds[queries])
+def visit_of(visits: Visits, partitions: Sequence[int]) -> Visit:
+    """The queries that visit one of these partitions."""
+    where = np.zeros((len(visits.points), len(partitions)), dtype=bool)
+    for j, p in enumerate(partitions):
+        where[visits.queries[p], j] = True
+    queries = np.flatnonzero(where.any(axis=1))
+    return Visit(queries, visits.points[queries], visits.bounds[queries], where[queries])

@@ -12,7 +12,7 @@ from ..checks.inputs import check_classes
 from ..kernels.local.probabilities import class_probabilities
 from ..models import estimators as local
 from .fall import DaskFALL
-from .inputs import merged_classes, partitions_of
+from .inputs import partitions_of
 from .tables import Tables
 
 Array = NDArray[np.float64]
@@ -85,12 +85,19 @@ neighborhood_features, assignment_neighbors, n_jobs, random_state
         -------
         self
         """
+        return self.fit_tables(self.read(X, y, sample_weight))
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
+        """The samples for a fit, after all checks, kept on the workers."""
         self._check_parameters()
         targets = partitions_of(y, "y")
         m = targets.n_columns or 1
-        tables = self._read(X, y, sample_weight, m, reset=True)
         self._one_target = targets.n_columns is None
         self._target_names = targets.names or (["y"] if m == 1 else [f"y{t}" for t in range(m)])
+        return self._read(X, y, sample_weight, m, reset=True)
+
+    def fit_tables(self, tables: Tables) -> Self:
+        """Fit samples that `read` has checked."""
         self._fit(tables)
         return self
 
@@ -155,6 +162,8 @@ neighborhood_features, assignment_neighbors, n_jobs, random_state
     ----------
     classes_ : array (m,)
         The classes, in the order of the targets and of `predict_proba`.
+    calibration_ : dict, only of the best estimator of a search
+        The map from scores to probabilities, as for the local model.
     anchor_points_, anchor_models_, labels_, feature_weights_, n_samples_fit_, n_features_in_, \
 feature_names_in_
         As for `FALLRegressor` of this module.
@@ -186,8 +195,12 @@ feature_names_in_
         -------
         self
         """
+        return self.fit_tables(self.read(X, y, sample_weight))
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
+        """The samples for a fit, after all checks, kept on the workers."""
         self._check_parameters()
-        return self._fit_classes(self._read(X, y, sample_weight, None, reset=True), None)
+        return self._read(X, y, sample_weight, None, reset=True)
 
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, classes: ArrayLike | None = None
@@ -205,18 +218,18 @@ feature_names_in_
         self
         """
         if not self.__sklearn_is_fitted__():
-            self._check_parameters()
-            return self._fit_classes(self._read(X, y, sample_weight, None, reset=True), classes)
+            return self.fit_tables(self.read(X, y, sample_weight), classes)
         check_classes(classes, self.classes_)
         tables = self._read(X, y, sample_weight, None, reset=False)
         _check_known(tables, self.classes_)
         self._append(tables)
         return self
 
-    def _fit_classes(self, tables: Tables, classes: ArrayLike | None) -> Self:
+    def fit_tables(self, tables: Tables, classes: ArrayLike | None = None) -> Self:
+        """Fit samples that `read` has checked; `classes` as for `partial_fit`."""
         tables.check_fit()
-        found = merged_classes([fact.labels for fact in tables.facts])
-        self.classes_ = found if classes is None else np.unique(classes)
+        self.__dict__.pop("calibration_", None)  # it was of another fit
+        self.classes_ = tables.classes if classes is None else np.unique(classes)
         _check_known(tables, self.classes_)
         self._one_target = False
         self._target_names = [str(label) for label in self.classes_]
@@ -231,6 +244,7 @@ feature_names_in_
         """Predict the probabilities of the classes, (q, m), as the local model does."""
         scores = self.predict_scores(X)
         given = {"n": self._total_weight, "slope": 0.0, "power": 1.0}
+        given = getattr(self, "calibration_", given)
         return da.map_blocks(_probabilities, scores, given, dtype=np.float64)
 
     def predict(self, X: Any) -> da.Array:

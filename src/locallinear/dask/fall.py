@@ -34,8 +34,9 @@ from .cells import Cells
 from .explanation import DaskExplanation
 from .gathering import Gathering, column_of
 from .geometry import NEIGHBORHOODS, counted_samples, fit_geometry_of
+from .graphs import bundles_of, settled, with_each_task
 from .inputs import check_rows, learn_features, partitions_of
-from .neighbors import nearest
+from .neighbors import Places
 from .order import order_of
 from .partition import Part, boxes, locate
 from .prediction import COLUMNS, Fitted, explain, predict
@@ -43,7 +44,9 @@ from .tables import Tables, gather, read_tables, starts
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-# A partition of queries: X, Z and the neighbours that were found.
+# Partitions of queries are put together up to so many queries.
+GROUP_ROWS = 10_000
+# A group of queries: X, Z and the neighbours that were found.
 Queries = tuple[Delayed, Delayed, Delayed]
 
 
@@ -58,6 +61,7 @@ class DaskFALL(Gathering, BaseEstimator):
     _counts: list[int]  # samples with weight per partition
     _total_weight: float
     _weighted: bool
+    _bundles: list[list[int]]  # partitions that one thread of a worker has at hand
     _cells: Cells
     _geometry: Geometry
     _models: Array
@@ -124,7 +128,7 @@ class DaskFALL(Gathering, BaseEstimator):
         firsts, deciding = starts(tables.sizes), None
         if self.assignment_neighbors > 1:
             deciding = deciding_samples(parts, firsts, tables.counts)
-        models = delayed(self._models)
+        models = with_each_task(self._models, self._models.nbytes)
         assigned = [
             delayed(assign)(part, first, models, deciding, self.assignment_neighbors)
             for part, first in zip(parts, firsts, strict=True)
@@ -134,12 +138,10 @@ class DaskFALL(Gathering, BaseEstimator):
 
     def _located(self, tables: Tables, weighted: bool) -> list[Delayed]:
         """The samples in the feature space, kept on the workers."""
-        classes, geometry = self._known_classes(), delayed(self._geometry)
-        return list(
-            dask.persist(
-                *(delayed(locate)(t, classes, geometry, weighted) for t in tables.partitions)
-            )
-        )
+        classes, geometry = self._known_classes(), self._geometry
+        n_bytes = sum(array.nbytes for array in geometry.space.arrays().values())
+        given = classes, with_each_task(geometry, n_bytes), weighted
+        return list(dask.persist(*(delayed(locate)(table, *given) for table in tables.partitions)))
 
     def _known_classes(self) -> NDArray | None:
         return getattr(self, "classes_", None)
@@ -194,9 +196,9 @@ class DaskFALL(Gathering, BaseEstimator):
         """The anchor models, fitted on the samples near each point, (k, d + 1, m)."""
         names = ("Z", "targets", "weights") if tables.weighted else ("Z", "targets")
         n_near = min(self.n_anchor_neighbors, sum(tables.counts))
+        places = Places(parts, starts(tables.sizes), bundles_of(parts), cells)
         located = delayed(self._geometry.nearness.points(points))
-        around = nearest(parts, starts(tables.sizes), delayed(cells), located, n_near, names)
-        (found,) = dask.compute(around)
+        (found,) = dask.compute(*places.nearest([located], n_near, names))
         Z, Y = found.columns["Z"], found.columns["targets"]
         counted = np.ones(found.rows.shape)
         if tables.weighted:
@@ -219,8 +221,9 @@ class DaskFALL(Gathering, BaseEstimator):
         self, parts: Sequence[Delayed], sizes: list[int], counts: list[int], cells: Cells
     ) -> None:
         """Keep the partitions on the workers as those of the model."""
-        self._parts = list(dask.persist(*parts))
+        self._parts = settled(dask.persist(*parts))
         self._sizes, self._counts, self._cells = sizes, counts, cells
+        self._bundles = bundles_of(self._parts)
         self._mean_target = None
         self.n_samples_fit_ = sum(sizes)
 
@@ -233,14 +236,15 @@ class DaskFALL(Gathering, BaseEstimator):
         new = self._located(tables, weighted)
         cells = self._cells.joined(dask.compute(*(delayed(boxes)(part) for part in new)))
         sizes, counts = self._sizes + tables.sizes, self._counts + tables.counts
-        models, total = delayed(self._models), self.assignment_neighbors
+        models = with_each_task(self._models, self._models.nbytes)
+        total = self.assignment_neighbors
         n_near = min(total, sum(counts))
         if n_near > 1:
             names = ("Z", "targets", "weights") if weighted else ("Z", "targets")
-            ask = [*old, *new], starts(sizes), delayed(cells)
+            parts = [*old, *new]
+            places = Places(parts, starts(sizes), bundles_of(parts), cells)
             points = [delayed(_points)(part) for part in new]
-            found = [nearest(*ask, each, n_near, names, models) for each in points]
-            pairs = zip(new, found, strict=True)
+            pairs = zip(new, places.nearest(points, n_near, names, models), strict=True)
             assigned = [delayed(assign_new)(part, models, near, total) for part, near in pairs]
         else:
             assigned = [delayed(assign)(part, 0, models, None, 1) for part in new]
@@ -284,32 +288,34 @@ class DaskFALL(Gathering, BaseEstimator):
     def _fitted(self) -> Fitted:
         return Fitted(self._geometry, self._models, self._constant, self.alpha, self.weights)
 
-    def _each_partition(self, X: Any) -> tuple[Delayed, list[Queries], list[float]]:
-        """What tasks know of the model, and X, Z and neighbours of each partition of queries.
+    def _each_group(self, X: Any) -> tuple[Delayed, list[Queries], list[float]]:
+        """What tasks know of the model, and X, Z and neighbours of each group of queries.
 
-        The last list has their sizes, NaN where these are unknown.
+        A group is one partition or several small ones. The last list has the sizes of the groups,
+        NaN where these are unknown.
         """
         check_is_fitted(self)
         check_after_fit(self)
         checks.check_enough_samples(self.n_neighbors, sum(self._counts))
-        queries, fitted = partitions_of(X, "X"), delayed(self._fitted())
-        like, cells, firsts = delayed(self._like()), delayed(self._cells), starts(self._sizes)
-        out = []
-        for number, block in enumerate(queries.partitions):
-            rows = delayed(check_rows)(number, like, block)
-            Z, points = delayed(_located, nout=2)(fitted, rows)
-            found = nearest(self._parts, firsts, cells, points, self.n_neighbors, self._columns)
-            out.append((rows, Z, found))
-        sizes = [np.nan] * len(out) if queries.sizes is None else [*map(float, queries.sizes)]
-        return fitted, out, sizes
+        queries, fitted, like = partitions_of(X, "X"), delayed(self._fitted()), self._like()
+        blocks = [
+            delayed(check_rows)(number, like, block)
+            for number, block in enumerate(queries.partitions)
+        ]
+        groups, sizes = _grouped(blocks, queries.sizes)
+        located = [delayed(_located, nout=2)(fitted, rows) for rows in groups]
+        places = Places(self._parts, starts(self._sizes), self._bundles, self._cells)
+        found = places.nearest([points for _, points in located], self.n_neighbors, self._columns)
+        of_groups = zip(groups, located, found, strict=True)
+        return fitted, [(rows, Z, near) for rows, (Z, _), near in of_groups], sizes
 
     def predict_numeric(self, X: Any) -> da.Array:
         """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores."""
-        fitted, partitions, sizes = self._each_partition(X)
+        fitted, groups, sizes = self._each_group(X)
         m = self._models.shape[2]
         blocks = [
             da.from_delayed(delayed(predict)(fitted, Z, found), (size, m), dtype=np.float64)
-            for (_, Z, found), size in zip(partitions, sizes, strict=True)
+            for (_, Z, found), size in zip(groups, sizes, strict=True)
         ]
         return da.concatenate(blocks)
 
@@ -325,11 +331,9 @@ class DaskFALL(Gathering, BaseEstimator):
         DaskExplanation
             Its fields are Dask arrays; `compute` returns a `LocalExplanation`.
         """
-        fitted, partitions, sizes = self._each_partition(X)
+        fitted, groups, sizes = self._each_group(X)
         baseline = delayed(self.mean_target)
-        blocks = [
-            delayed(explain)(fitted, *each, baseline, self._one_target) for each in partitions
-        ]
+        blocks = [delayed(explain)(fitted, *each, baseline, self._one_target) for each in groups]
         about = {
             "baseline": self.mean_target,
             "feature_weights": getattr(self, "feature_weights_", None),
@@ -366,6 +370,29 @@ class DaskFALL(Gathering, BaseEstimator):
             for part, size in zip(self._parts, self._sizes, strict=True)
         ]
         return da.concatenate(blocks).astype(np.intp)
+
+
+def _grouped(
+    blocks: list[Delayed], sizes: Sequence[int] | None
+) -> tuple[list[Delayed], list[float]]:
+    """Partitions of queries, small ones put together, and how many queries each has."""
+    if sizes is None:
+        return blocks, [np.nan] * len(blocks)
+    groups: list[list[Delayed]] = []
+    totals: list[float] = []
+    for block, size in zip(blocks, sizes, strict=True):
+        if groups and totals[-1] + size <= GROUP_ROWS:
+            groups[-1].append(block)
+            totals[-1] += size
+        else:
+            groups.append([block])
+            totals.append(size)
+    joined = [group[0] if len(group) == 1 else delayed(_stacked)(*group) for group in groups]
+    return joined, totals
+
+
+def _stacked(*blocks: Array) -> Array:
+    return np.concatenate(blocks)
 
 
 def _located(fitted: Fitted, X: Array) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks.arguments import check_features
 from ..geometry.metric import MAX_SAMPLES, learn_metric
 from ..geometry.nearness import Geometry, learned_geometry, plain_geometry
+from .graphs import with_each_task
 from .order import order_of
 from .partition import Part, locate
 from .spaces import fit_space_of
@@ -42,7 +43,8 @@ def fit_geometry_of(
     plain = plain_geometry(space, features, d)
     if neighborhood == "euclidean":
         return plain
-    everywhere = delayed(plain_geometry(space, None, d))
+    n_bytes = sum(array.nbytes for array in space.arrays().values())
+    everywhere = with_each_task(plain_geometry(space, None, d), n_bytes)
     parts = [
         delayed(locate)(table, classes, everywhere, tables.weighted, indexed=False)
         for table in tables.partitions

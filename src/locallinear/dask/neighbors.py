@@ -8,33 +8,23 @@ that Dask runs when the result is asked for.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .cells import Cells, visit_home, visit_of, visit_others
-from .partition import Candidates, Visit, search
+from .graphs import in_groups
+from .lookup import Candidates, Nearest, Visit, look_up, merge, place_in_run
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Partitions whose candidates are merged at a time, so that a merge holds a bounded number of them.
+# Answers that are merged at a time, so that a merge holds a bounded number of them.
 FAN_IN = 16
-
-
-@dataclass(frozen=True, eq=False)
-class Nearest:
-    """Candidates of several partitions: by query, then by distance, then by number.
-
-    All are arrays with one entry per candidate.
-    """
-
-    queries: Rows
-    distances: Array
-    rows: Rows
-    columns: dict[str, NDArray]
+# Groups of queries that are looked up together.
+WAVE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,93 +43,96 @@ class Found:
     columns: dict[str, NDArray]
 
 
-def nearest(
-    parts: Sequence[Delayed],
-    firsts: Sequence[int],
-    cells: Cells | Delayed,
-    points: Delayed,
-    n_near: int,
-    names: Sequence[str],
-    models: Delayed | None = None,
-) -> Delayed:
-    """The nearest samples of the queries at these points, as a task that returns `Found`.
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the samples are.
 
-    Parameters
+    Attributes
     ----------
-    parts, firsts : partitions, and the number of the first sample of each
-    n_near : K; there are at least so many samples with weight
-    names, models : the columns that are wanted, as for `partition.search`
+    parts : list of Delayed
+        Partitions.
+    firsts : list of int
+        The number of the first sample of each.
+    bundles : list of lists of int
+        Partitions that are on one worker and are looked up by one task. A worker has as many
+        bundles as threads. With one task per bundle no worker has a queue, and Dask moves none of
+        the partitions to a worker that has less to do.
+    cells : Cells
     """
-    ask = partial(_ask, parts, firsts, n_near=n_near, names=names, models=models)
-    home = delayed(visit_home)(cells, points)
-    near = ask(home)
-    if len(parts) > 1:
-        others = delayed(visit_others)(cells, home, delayed(_bounds)(near, points, n_near))
-        near = delayed(_merge)([near, ask(others)], n_near)
-    return delayed(_as_tables)(near, n_near)
+
+    parts: list[Delayed]
+    firsts: list[int]
+    bundles: list[list[int]]
+    cells: Cells
+
+    def nearest(
+        self,
+        groups: Sequence[Delayed],
+        n_near: int,
+        names: Sequence[str],
+        models: Array | None = None,
+    ) -> list[Delayed]:
+        """The nearest samples of groups of queries, each as a task that returns `Found`.
+
+        Parameters
+        ----------
+        groups : the points of each group
+        n_near : K; there are at least so many samples with weight
+        names, models : the columns that are wanted, as for `lookup.look_up`
+        """
+        cells, given = delayed(self.cells), (n_near, tuple(names), models)
+        out: list[Delayed] = []
+        for wave in in_groups(groups, WAVE):
+            home = [delayed(visit_home)(cells, points) for points in wave]
+            near = self._ask(home, *given)
+            if len(self.parts) > 1:
+                others = [
+                    delayed(visit_others)(cells, visits, delayed(_bounds)(found, points, n_near))
+                    for visits, found, points in zip(home, near, wave, strict=True)
+                ]
+                more = zip(near, self._ask(others, *given), strict=True)
+                near = [delayed(merge)(n_near, *pair) for pair in more]
+            out += [delayed(_as_tables)(found, n_near) for found in near]
+        return out
+
+    def _ask(
+        self, visits: list[Delayed], n_near: int, names: tuple[str, ...], models: Array | None
+    ) -> list[Delayed]:
+        """What the partitions answer to the visits of each group, merged."""
+        answers: list[list[Delayed]] = [[] for _ in visits]
+        for bundle in self.bundles:
+            here = [delayed(visit_of)(of_group, tuple(bundle)) for of_group in visits]
+            parts, firsts = [self.parts[p] for p in bundle], tuple(self.firsts[p] for p in bundle)
+            task = delayed(look_up, nout=len(here))
+            found = task(n_near, names, models, firsts, *parts, *here)
+            for of_group, visit, candidates in zip(answers, here, found, strict=True):
+                # The merge also needs the visit: so Dask does not fuse it into the search, which
+                # would send all visits to every worker.
+                of_group += [visit, candidates]
+        return [_merged(n_near, of_group) for of_group in answers]
 
 
-def _ask(
-    parts: Sequence[Delayed],
-    firsts: Sequence[int],
-    visits: Delayed,
-    *,
-    n_near: int,
-    names: Sequence[str],
-    models: Delayed | None,
-) -> Delayed:
-    """What the partitions answer to their visits, merged."""
-    answers = []
-    for p, (part, first) in enumerate(zip(parts, firsts, strict=True)):
-        visit = delayed(visit_of)(visits, p)
-        # The merge also needs the visit: so Dask does not fuse it into the search, which would
-        # send all visits to every partition.
-        answers.append((visit, delayed(search)(part, first, visit, n_near, names, models)))
-    merged = [
-        delayed(_merge_answers)(answers[i : i + FAN_IN], n_near)
-        for i in range(0, len(answers), FAN_IN)
-    ]
+def _merged(n_near: int, answers: list[Delayed]) -> Delayed:
+    """The nearest candidates of one group; answers are visits and candidates in turn."""
+    merged = [delayed(_merge_answers)(n_near, *group) for group in in_groups(answers, 2 * FAN_IN)]
     while len(merged) > 1:
-        groups = [merged[i : i + FAN_IN] for i in range(0, len(merged), FAN_IN)]
-        merged = [delayed(_merge)(group, n_near) for group in groups]
+        merged = [delayed(merge)(n_near, *group) for group in in_groups(merged, FAN_IN)]
     return merged[0]
 
 
-def _merge_answers(answers: list[tuple[Visit, Candidates]], n_near: int) -> Nearest:
-    """The nearest candidates of each query that visited one of some partitions."""
+def _merge_answers(n_near: int, *answers: Visit | Candidates) -> Nearest:
+    pairs: Any = zip(answers[::2], answers[1::2], strict=True)
     found = (
         Nearest(np.repeat(visit.queries, c.counts), c.distances, c.rows, c.columns)
-        for visit, c in answers
+        for visit, c in pairs
     )
-    return _merge([*found], n_near)
-
-
-def _merge(answers: list[Nearest], n_near: int) -> Nearest:
-    """The nearest K candidates of each query."""
-    queries, distances, rows = (
-        np.concatenate([getattr(found, name) for found in answers])
-        for name in ("queries", "distances", "rows")
-    )
-    order = np.lexsort((rows, distances, queries))
-    order = order[_place_in_run(queries[order]) < n_near]
-    columns = {
-        name: np.concatenate([found.columns[name] for found in answers])[order]
-        for name in answers[0].columns
-    }
-    return Nearest(queries[order], distances[order], rows[order], columns)
-
-
-def _place_in_run(values: Rows) -> Rows:
-    """How many equal values are before each of the sorted values, (n,)."""
-    starts = np.flatnonzero(np.diff(values, prepend=-1))
-    lengths = np.diff(np.append(starts, len(values)))
-    return np.arange(len(values)) - np.repeat(starts, lengths)
+    return merge(n_near, *found)
 
 
 def _bounds(near: Nearest, points: Array, n_near: int) -> Array:
     """How far the K-th neighbour of each query is at most; infinity where fewer are known."""
     bounds = np.full(len(points), np.inf)
-    last = _place_in_run(near.queries) == n_near - 1
+    last = place_in_run(near.queries) == n_near - 1
     bounds[near.queries[last]] = near.distances[last]
     return bounds
 

@@ -83,7 +83,7 @@ def order_of(
         for part, run, first in zip(parts, runs, firsts, strict=True)
     ]
     buckets = dask.persist(
-        *(delayed(_merge)([of_part[b] for of_part in pieces]) for b in range(n_buckets))
+        *(delayed(_merge)(*(of_part[b] for of_part in pieces)) for b in range(n_buckets))
     )
     counts = dask.compute(*(delayed(len)(bucket) for bucket in buckets))
     return Order(list(buckets), np.array(counts, dtype=np.intp))
@@ -136,7 +136,7 @@ def _comparable(points: Array) -> NDArray:
     return np.ascontiguousarray(points).view(fields)[:, 0]
 
 
-def _merge(pieces: list[tuple[Array, Rows]]) -> Rows:
+def _merge(*pieces: tuple[Array, Rows]) -> Rows:
     """The numbers of the distinct samples of a bucket, in order; of equal ones the first."""
     values = np.concatenate([piece[0] for piece in pieces])
     numbers = np.concatenate([piece[1] for piece in pieces])

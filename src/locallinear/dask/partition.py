@@ -11,7 +11,7 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
-from ..geometry.blocks import divide_into_cells
+from ..geometry.cells import divide
 from ..geometry.nearness import Geometry
 from ..geometry.neighbors import Neighbors
 from ..kernels.local.models import stored_targets
@@ -108,8 +108,9 @@ class Part:
 
 @sizeof.register(Part)
 def _size_of_part(part: Part) -> int:
-    """Bytes in memory, the tree about: the scheduler must not take a partition for small."""
-    return sum(column.nbytes for column in part.columns.values()) + 16 * len(part)
+    """Bytes in memory, those of the search about: Dask must not take a partition for small."""
+    searched = (4 * part.points.shape[1] + 8) * len(part)
+    return sum(column.nbytes for column in part.columns.values()) + searched
 
 
 @sizeof.register(Table)
@@ -148,73 +149,10 @@ def boxes(part: Part) -> tuple[int, Array, Array]:
     rows = np.arange(len(points)) if mask is None else np.flatnonzero(mask)
     if not len(rows):
         return 0, np.empty((0, points.shape[1])), np.empty((0, points.shape[1]))
-    cells = [points[cell] for cell in divide_into_cells(points, rows, -(-len(rows) // MAX_CELLS))]
+    members = divide(points, rows, -(-len(rows) // MAX_CELLS))
+    cells = [points[cell[cell >= 0]] for cell in members]
     corners = np.array([[cell.min(axis=0), cell.max(axis=0)] for cell in cells])
     return len(rows), corners[:, 0], corners[:, 1]
-
-
-@dataclass(frozen=True, eq=False)
-class Visit:
-    """Queries that visit a partition.
-
-    Attributes
-    ----------
-    queries : array (c,)
-        Their numbers in their own partition.
-    points : array (c, d)
-    bounds : array (c,)
-        Samples farther away than this are no neighbours.
-    """
-
-    queries: Rows
-    points: Array
-    bounds: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Samples that may be neighbours of queries: of each query in turn, nearest first.
-
-    Attributes
-    ----------
-    counts : array (c,)
-        How many there are of each query.
-    distances, rows : arrays (t,)
-        How far they are, and their numbers among the samples of all partitions.
-    columns : dict of arrays with t rows
-    """
-
-    counts: Rows
-    distances: Array
-    rows: Rows
-    columns: dict[str, NDArray]
-
-
-def search(
-    part: Part, first: int, visit: Visit, n_near: int, names: Sequence[str], models: Array | None
-) -> Candidates:
-    """The samples of a partition that are nearest to the queries that visit it.
-
-    Parameters
-    ----------
-    first : the number of the partition's first sample among all samples
-    n_near : how many neighbours a query can have
-    names : the columns that go with each sample; "targets" can be one
-    models : (k, d + 1, m) of the anchors, where targets are no longer a column
-    """
-    n_near = min(n_near, part.n_searchable)
-    if len(visit.queries) and n_near:
-        distances, near = part.index.query(visit.points, n_near)
-    else:
-        distances = np.empty((len(visit.queries), 0))
-        near = np.empty(distances.shape, dtype=np.intp)
-    keep = distances <= visit.bounds[:, None]
-    rows = near[keep]
-    columns = {
-        name: part.targets(rows, models) if name == "targets" else part.columns[name][rows]
-        for name in names
-    }
-    return Candidates(np.count_nonzero(keep, axis=1), distances[keep], first + rows, columns)
 
 
 def take(source: Table | Part, positions: Any, names: Sequence[str]) -> list[NDArray | None]:

@@ -25,6 +25,7 @@ from ..geometry.spaces import (
     mean_of_blocks,
     space_of_means,
 )
+from .graphs import in_groups
 from .partition import Table
 
 Array = NDArray[np.float64]
@@ -67,8 +68,7 @@ def fit_space_of(
         return space
     merged = [delayed(_distributions)(table) for table in tables]
     while len(merged) > 1:
-        groups = [merged[i : i + FAN_IN] for i in range(0, len(merged), FAN_IN)]
-        merged = [delayed(_merge)(group) for group in groups]
+        merged = [delayed(_merge)(*group) for group in in_groups(merged, FAN_IN)]
     (distributions,) = dask.compute(merged[0])
     return space_of_distributions(distributions, total_weight, indicators)
 
@@ -77,13 +77,12 @@ def _sums_of_blocks(term: Term, tables: Sequence[Delayed], counts: Sequence[int]
     """The weighted sums of a term over each block of all samples with weight, in order."""
     edges = np.concatenate([[0], np.cumsum(counts)])
     n = int(edges[-1])
-    function = delayed(term)
     tasks, starts = [], []
     for p, (start, stop) in enumerate(pairwise(edges)):
         first = -(-start // BLOCK) * BLOCK
         last = stop if stop == n else stop // BLOCK * BLOCK
         if first < last:
-            tasks.append(delayed(_sums_inside)(function, tables[p], first - start, last - start))
+            tasks.append(delayed(_sums_inside)(term, tables[p], first - start, last - start))
             starts.append(first)
     # What is left of each partition is at its ends, in blocks that others have a share in.
     across: dict[int, list[Delayed]] = {}
@@ -97,7 +96,7 @@ def _sums_of_blocks(term: Term, tables: Sequence[Delayed], counts: Sequence[int]
                 piece = delayed(_rows_with_weight)(tables[p], begin - start, end - start)
                 across.setdefault(begin // BLOCK * BLOCK, []).append(piece)
     for block, found in across.items():
-        tasks.append(delayed(_sum_across)(function, found))
+        tasks.append(delayed(_sum_across)(term, *found))
         starts.append(block)
     sums = dask.compute(*tasks)
     return [total for i in np.argsort(starts) for total in sums[i]]
@@ -115,7 +114,7 @@ def _sums_inside(term: Term, table: Table, begin: int, end: int) -> list[Array]:
     return block_sums(term, *_rows_with_weight(table, begin, end))
 
 
-def _sum_across(term: Term, pieces: list[Distribution]) -> list[Array]:
+def _sum_across(term: Term, *pieces: Distribution) -> list[Array]:
     return block_sums(term, *(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
 
@@ -125,7 +124,7 @@ def _distributions(table: Table) -> list[Distribution]:
     return [_thinned(*distribution(column, weights)) for column in X.T]
 
 
-def _merge(parts: list[list[Distribution]]) -> list[Distribution]:
+def _merge(*parts: list[Distribution]) -> list[Distribution]:
     """One distribution per feature from those of several partitions."""
     return [
         _thinned(*distribution(*(np.concatenate(column) for column in zip(*found, strict=True))))

@@ -83,6 +83,12 @@ class Tables:
         """The classes of all partitions."""
         return merged_classes([fact.labels for fact in self.facts])
 
+    def draw(self, size: int, rng: np.random.Generator) -> list[NDArray | None]:
+        """X, y and weights of at most so many samples, drawn at random and brought here."""
+        n = sum(self.sizes)
+        rows = np.sort(rng.choice(n, min(n, size), replace=False, shuffle=False))
+        return gather(self.partitions, self.sizes, rows, ("X", "y", "weights"))
+
     def check_fit(self) -> None:
         """Refuse what can be seen in all partitions together only."""
         if not sum(self.sizes):

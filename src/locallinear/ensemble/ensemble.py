@@ -370,18 +370,27 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         seed: int,
     ) -> list[Array]:
         """Predictions (q, m) of each split's test samples by one member of a kind."""
-        threads = effective_n_jobs(self.n_jobs)
+        parallel = Parallel(min(effective_n_jobs(self.n_jobs), len(splits)), prefer="threads")
+        given = template, kind, X, y, weights, seed
+        return parallel(delayed(self._predict_split)(*given, *split) for split in splits)
 
-        def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> Array:
-            v = None if weights is None else weights[train]
-            chances = self._feature_chances([kind], X[train], y[train], v)
-            (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
-            self._fit_group(members, X[train], y[train], v)
-            return members[0].predict_numeric(X[test])
-
-        return Parallel(min(threads, len(splits)), prefer="threads")(
-            delayed(predict)(*split) for split in splits
-        )
+    def _predict_split(
+        self,
+        template: FALL,
+        kind: Kind,
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+    ) -> Array:
+        """Predictions (q, m) of one split's test samples by one member of a kind."""
+        v = None if weights is None else weights[train]
+        chances = self._feature_chances([kind], X[train], y[train], v)
+        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
+        self._fit_group(members, X[train], y[train], v)
+        return members[0].predict_numeric(X[test])
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble
@@ -481,7 +490,8 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         with one_blas_thread_for(len(X)):
             if len(parts) == 1:
                 return predict(parts[0])
-            found = Parallel(len(parts), prefer="threads")(delayed(predict)(part) for part in parts)
+            parallel = Parallel(len(parts), require="sharedmem")  # members are large
+            found = parallel(delayed(predict)(part) for part in parts)
         return np.concatenate(found, axis=1)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
@@ -492,7 +502,7 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         return self._predict_members(X, without).mean(axis=0)
 
     def _loo_prediction(self) -> Array:
-        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        parallel = Parallel(self.n_jobs, require="sharedmem", return_as="generator")
         calls = (delayed(member.loo_numeric)() for member in self.estimators_)
         total = sum(parallel(calls))
         return self.regime_model.as_users_see(total / len(self.estimators_))

@@ -45,8 +45,8 @@ class ContributionDisplay:
         What each feature adds because the row differs from its neighbours in it; with the two
         above they add up to `prediction`.
     traits : list of str
-        What the neighbours have in common that other samples have not, as "hour 2 (11.5)": their
-        mean, and that of all samples.
+        What the neighbours have in common, as "hour 2 (−120)": their mean, and what it adds to
+        `neighborhood_part`.
     neighbor_values : list of str or None, (d,)
         The neighbours' mean of each feature; of text, how many of them have the row's.
     contributions : array (d,)
@@ -156,7 +156,7 @@ class ContributionDisplay:
             view = view_of(why.model)
             shown.is_score = view.is_classifier
             shown.values = view.values(why)[0]
-            shown.traits = [str(trait) for trait in common_traits(view, why)[0]]
+            shown.traits = [str(trait) for trait in common_traits(view, why)[0][target]]
             shown.neighbor_values = neighbor_texts(view, why)[0]
             shown.at_average = view.at_average(by_feature(why).coef)[0, :, target]
             shown.is_constant = not view.counting(why)[0, :, target].any()

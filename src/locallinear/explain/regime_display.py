@@ -1,22 +1,24 @@
 """The regimes as a picture: how large, by which equation, and where their samples are."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from textwrap import wrap
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .drawing import INK, TEAL, axes, axes_beside, label, name_rows
-from .equations import equation
-from .regimes import regimes_of
+from .equations import short_equation
+from .interface import CompanionLike
+from .regimes import regime_name, regimes_of
 from .selection import number_of
 from .text import drawn, largest, plural
 from .view import ModelView, view_of
 
 Array = NDArray[np.float64]
 
-# So many characters fit between the left end of the bars and the map.
-WIDTH = 106
+# So many characters fit between the left end of the bars and the map, and left of the bars.
+WIDTH, NAME_WIDTH = 106, 26
 
 
 @dataclass(eq=False)
@@ -29,9 +31,11 @@ class RegimeDisplay:
         Their anchors, as in `labels_`, and how many samples each has.
     models : array (r, d + 1)
         Their linear models for the target, intercept last.
+    names : list of str
+        By what sets their samples apart, such as "low age, high cement".
     equations : list of str
-        The same as text, the terms that matter most first; the constant holds what those left out
-        add at the average sample.
+        The models as text, of few terms, with what is left out: it is at most that in 19 of 20
+        samples of the regime.
     offsets : array (r, d)
         How far a regime's mean is from that of all samples, in standard deviations.
     feature_names : list of str
@@ -39,6 +43,9 @@ class RegimeDisplay:
     target_name : str
     has_units : bool
         Whether the models are in the units of the data; with scaling "quantile" they are in ranks.
+    explained : float or None
+        If the regimes are those of a companion, the share of the accurate model's variance that it
+        explains.
 
     Examples
     --------
@@ -54,15 +61,19 @@ class RegimeDisplay:
     labels: NDArray[np.intp]
     sizes: NDArray[np.intp]
     models: Array
+    names: list[str]
     equations: list[str]
     offsets: Array
     feature_names: list[str]
     target_name: str
     has_units: bool = True
+    explained: float | None = None
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, target: int | str = 0) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, target: int | str = 0, companion: CompanionLike | None = None
+    ) -> Self:
         """The Display of a fitted model's regimes.
 
         Parameters
@@ -70,21 +81,32 @@ class RegimeDisplay:
         estimator : as for `report_data`
         target : int or str, default=0
             The target or class of the equations, by number or name.
+        companion : Companion, optional
+            A model of few regimes beside an accurate one, from `search.companion.companion_of`:
+            its regimes are shown in place of the estimator's own.
         """
         view = view_of(estimator)
+        if companion is not None:
+            view = replace(view, estimator=companion.model)
         target = number_of(target, view.target_names, "target")
         name = view.target_names[target]
         found = regimes_of(view)
         models = found.models[:, :, target]
+        members = [view.samples[0][view.estimator.labels_ == label] for label in found.labels]
         return cls(
             labels=found.labels,
             sizes=found.sizes,
             models=models,
-            equations=[_short_equation(view, model, name) for model in models],
+            names=[regime_name(view, found, r) for r in range(len(models))],
+            equations=[
+                _fitting_equation(view, model, inputs, name)
+                for model, inputs in zip(models, members, strict=True)
+            ],
             offsets=found.offsets,
             feature_names=view.feature_names,
             target_name=name,
             has_units=view.space.has_units,
+            explained=None if companion is None else companion.explained,
         )
 
     def plot(self, ax: Any = None, *, max_regimes: int = 8, max_features: int = 6) -> Self:
@@ -101,7 +123,7 @@ class RegimeDisplay:
         self
         """
         n = min(max_regimes, len(self.sizes))
-        self.ax_ = ax = axes(ax, (11, 2.0 + 0.62 * n), "tight")
+        self.ax_ = ax = axes(ax, (12, 2.0 + 0.62 * n), "tight")
         self.figure_ = ax.figure
         heights = np.arange(n)[::-1]
         ax.barh(heights - 0.16, self.sizes[:n], height=0.3, color=TEAL)
@@ -109,7 +131,10 @@ class RegimeDisplay:
         for height, size, text in zip(heights, self.sizes, self.equations, strict=False):
             label(ax, text.replace("$", r"\$"), (0, height + 0.06), (2, 2), **style)
             label(ax, f"{size:,}", (size, height - 0.16), (3, 0))
-        name_rows(ax, heights, [f"regime {regime}" for regime in self.labels[:n]])
+        named = [f"{r + 1}. {drawn(name, 2 * NAME_WIDTH - 4)}" for r, name in enumerate(self.names)]
+        name_rows(
+            ax, heights, ["\n".join(wrap(name, NAME_WIDTH)) for name in named[:n]], fontsize=9
+        )
         ax.set_ylim(-0.5, n - 0.4)
         ax.set_xlim(0, self.sizes[0] * 1.15)
         ax.set_xlabel("samples")
@@ -117,6 +142,8 @@ class RegimeDisplay:
         others = f"; {plural(rest, 'smaller one')} with {self.sizes[n:].sum():,} samples"
         title = f"{plural(len(self.sizes), 'regime')} of {drawn(self.target_name)}"
         title += "" if self.has_units else " (equations in ranks, −1.73 to 1.73)"
+        if self.explained is not None:
+            title += f", which explain {max(0.0, self.explained):.0%} of what the full model says"
         ax.set_title(title + (others if rest else ""), loc="left")
         self.map_ax_ = self._draw_map(ax, n, max_features)
         return self
@@ -145,7 +172,11 @@ class RegimeDisplay:
         return where
 
 
-def _short_equation(view: ModelView, model: Array, target: str) -> str:
-    """An equation that fits over a bar, with fewer terms where names are long."""
-    texts = [equation(view, model, target, limit, 16) for limit in (3, 2, 1)]
+def _fitting_equation(view: ModelView, model: Array, inputs: Array, target: str) -> str:
+    """An equation that fits over a bar: with shorter names, or else with fewer terms."""
+    texts = [
+        short_equation(view, model, inputs, target, limit, length)
+        for limit in (3, 2, 1)
+        for length in (16, 10)
+    ]
     return next((text for text in texts if len(text) <= WIDTH), texts[-1])

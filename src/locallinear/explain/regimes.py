@@ -81,7 +81,7 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
         found[j] = {"feature": view.names[j], "offset": float(offsets[feature])}
         column, choices = view.columns[j], view.choices(j)
         within = int(feature) - view.features_of(j).start
-        if choices is None or len(column.feature_names) != len(column.texts):
+        if choices is None or not view.is_one_hot(j):
             found[j]["feature"] = column.feature_names[within]
             low, high = regimes.low[r, feature], regimes.high[r, feature]
             found[j] |= {"low": float(low), "high": float(high)}

@@ -29,7 +29,7 @@ def rows_that_fit(view: ModelView, most: int) -> int:
     numbers = c * (1 + 2 * m) + (d if d == c else d + c) * m
     neighbors = min(view.estimator.regime_model.n_neighbors, MOST_NEIGHBORS)
     cells = (neighbors + MOST_PULLERS) * (c + 2 * m + 2) + c * (1 + m + has_slopes * m) + 2 * m + 1
-    per_row = numbers * (DIGITS + 4.5) + cells * (SAMPLE_DIGITS + 4) + TRAITS
+    per_row = numbers * (DIGITS + 4.5) + cells * (SAMPLE_DIGITS + 4) + TRAITS * m
     return max(1, min(most, MOST_DETAILED, int(MOST_CHARACTERS / per_row)))
 
 
@@ -62,7 +62,10 @@ def rows_section(view: ModelView, why: Explanation) -> dict[str, Any]:
         "level": rounded(why.neighborhood_part),
         "differences": rounded(differences.swapaxes(1, 2)),
         "slopes": None if view.space.has_units else _slopes(view, why),
-        "traits": [[str(trait) for trait in of_row] for of_row in common_traits(view, why)],
+        "traits": [
+            [[str(trait) for trait in of_target] for of_target in of_row]
+            for of_row in common_traits(view, why)
+        ],
         "neighbor_texts": neighbor_texts(view, why),
         "intercept": rounded(why.intercept),
         "coef": _coefficients(view, coef),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
-from .equations import Term, equation_parts
+from .equations import Term, short_parts
 from .interface import Explanation
 from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
 from .judging import Judged, baselines, fold_scores, folds_of, judge
@@ -147,6 +147,7 @@ def _out_of_fold(
 def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]:
     """The regimes, largest first."""
     found = regimes_of(view)
+    members = [view.samples[0][view.estimator.labels_ == label] for label in found.labels]
     return [
         {
             "label": label,
@@ -154,7 +155,8 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
             "size": int(found.sizes[r]),
             "share": float(found.sizes[r] / found.sizes.sum()),
             "equations": [
-                _equation(view, found.models[r, :, t], target) for t, target in enumerate(targets)
+                _equation(view, found.models[r, :, t], members[r], target)
+                for t, target in enumerate(targets)
             ],
             "target_means": rounded(found.target_means[r]),
             "distinguishing": distinguishing(view, found, r, 3),
@@ -163,14 +165,14 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
     ]
 
 
-def _equation(view: ModelView, model: Array, target: str) -> dict[str, Any]:
+def _equation(view: ModelView, model: Array, inputs: Array, target: str) -> dict[str, Any]:
     """An equation in parts, so that a page can keep each name's direction of writing apart."""
-    constant, terms, n_smaller = equation_parts(view, model, 4)
+    constant, terms, left_out = short_parts(view, model, inputs)
     return {
         "target": target,
         "constant": constant,
         "terms": [_term(term) for term in terms],
-        "n_smaller": n_smaller,
+        "left_out": left_out,
     }
 
 

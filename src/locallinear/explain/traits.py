@@ -1,7 +1,7 @@
-"""What the neighbours of a query have in common that other samples have not, in words.
+"""What the neighbours of a query have in common, and what that adds to their level, in words.
 
 The level of its neighbours decides most of a prediction, and these words say who they are: "hour 2
-(11.5)" reads as hour 2 on average, where all samples have 11.5.
+(−120)" reads as hour 2 on average, which adds −120 to the level.
 """
 
 from dataclasses import dataclass
@@ -11,53 +11,50 @@ from numpy.typing import NDArray
 
 from ..runtime.chunks import row_chunks
 from .interface import Explanation
-from .text import number, shorten
-from .view import MISSING, NOISE, ModelView, by_feature
+from .level_shares import level_shares
+from .text import number, shorten, signed
+from .view import MISSING, NOISE, OTHER, ModelView, by_feature
 
 Array = NDArray[np.float64]
 
-# A mean counts as outside from so many standard deviations on.
-CLEARLY = 0.1
+# A column is named if it adds at least this part of what the column adds that adds most.
+TELLING = 0.1
+# A text that nearly all neighbours have needs no "mostly", and one that few have is "often" there.
+NEARLY_ALL, MOST = 0.9, 0.5
 
 
 @dataclass(frozen=True)
 class Trait:
-    """A column in which neighbours are alike and unlike the others.
+    """A column in which neighbours are alike, and what it adds to their level.
 
     Attributes
     ----------
     name : str
         Of the column.
     value : float, str or None
-        The neighbours' mean, or the text that they have more often than others; None where that
-        text is missing.
-    usual : float
-        The mean of all samples, or the share of samples with that text.
-    distance : float
-        How far the mean of all lies outside the neighbours' own spread, in standard deviations of
-        all samples.
+        The neighbours' mean, or the text that most of them have; None where that is missing.
+    part : float
+        How many of the neighbours have the text, by weight; 1 for numbers.
+    adds : float
+        What the column adds to the level, in the units of the target.
     """
 
     name: str
     value: float | str | None
-    usual: float
-    distance: float
+    part: float
+    adds: float
 
     def __str__(self) -> str:
         name = shorten(self.name)
         if isinstance(self.value, float):
-            return f"{name} {number(self.value)} ({number(self.usual)})"
+            return f"{name} {number(self.value)} ({signed(self.adds)})"
         text = MISSING if self.value is None else shorten(self.value, 20)
-        return f"{name} {text} ({self.usual:.0%})"
+        word = "" if self.part >= NEARLY_ALL else "mostly " if self.part >= MOST else "often "
+        return f"{name} {word}{text} ({signed(self.adds)})"
 
 
-def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[list[Trait]]:
-    """What sets the neighbours of each query apart, the most telling trait first.
-
-    A column is named where the mean of all samples lies clearly outside the neighbours' weighted
-    mean plus or minus their standard deviation. It is the more telling, the farther outside that
-    mean lies, in standard deviations of all samples, and the more its features decide which samples
-    are near.
+def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[list[list[Trait]]]:
+    """What the neighbours of each query have in common, that which adds most to their level first.
 
     Parameters
     ----------
@@ -67,36 +64,40 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
 
     Returns
     -------
-    traits : list of q lists, empty where neighbours are as all samples are
+    traits : by query and target, a list
+        Empty where the level is that of all samples.
     """
-    X = view.samples[0]
-    mean, spread = X.mean(axis=0), X.std(axis=0)
-    mean = np.where(np.abs(mean) > NOISE * spread, mean, 0.0)
-    means, spreads = neighbor_moments(X, by_feature(why))
-    apart = np.abs(means - mean) - spreads
-    distances = np.divide(apart, spread, out=np.zeros_like(apart), where=spread > 0)
-    weights = by_feature(why).feature_weights
-    if weights is None:
-        weights = np.ones(len(mean))
-    of_rows = []
-    for i, here in enumerate(means):
-        found = []
-        for j, column in enumerate(view.columns):
-            features = view.features_of(j)
-            best = features.start
-            is_text = len(column.texts) == features.stop - features.start > 1
-            if is_text:  # the text that they have more often than others do
-                more = np.where(here > mean, distances[i], 0.0)[features]
-                best += int(more.argmax())
-                if not more.max() > CLEARLY:
-                    continue
-            if distances[i, best] > CLEARLY:
-                value = column.texts[best - features.start] if is_text else float(here[best])
-                trait = Trait(column.name, value, float(mean[best]), distances[i, best])
-                found.append((weights[features].sum() * trait.distance**2, trait))
-        found.sort(key=lambda pair: -pair[0])
-        of_rows.append([trait for _, trait in found[:limit]])
-    return of_rows
+    encoded = by_feature(why)
+    means, spreads = neighbor_moments(view.samples[0], encoded)
+    shares = level_shares(view, why, means, spreads)
+    scale = np.abs(why.baseline) + np.abs(why.neighborhood_part)
+    return [
+        [
+            _traits_of(view, here, of_row[:, t], NOISE * scale[i, t], limit)
+            for t in range(shares.shape[2])
+        ]
+        for i, (here, of_row) in enumerate(zip(means, shares, strict=True))
+    ]
+
+
+def _traits_of(
+    view: ModelView, means: Array, shares: Array, noise: float, limit: int
+) -> list[Trait]:
+    """The traits of one query and target, from the means (d,) and the shares (c,) of columns."""
+    sizes = np.abs(shares)
+    least = max(TELLING * sizes.max(), noise)
+    order = np.argsort(-sizes, kind="stable")[:limit]
+    return [_trait(view, means, int(j), float(shares[j])) for j in order if sizes[j] > least]
+
+
+def _trait(view: ModelView, means: Array, j: int, adds: float) -> Trait:
+    column, here = view.columns[j], means[view.features_of(j)]
+    if not view.is_one_hot(j):
+        (cell,) = view.cells_of(j, here[None])
+        return Trait(column.name, cell, 1.0, adds)
+    shares = np.append(here, max(0.0, 1.0 - here.sum()))
+    best = int(shares.argmax())
+    return Trait(column.name, [*column.texts, OTHER][best], float(shares[best]), adds)
 
 
 def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
@@ -110,13 +111,14 @@ def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
     out = []
     for here, position in zip(means, positions, strict=True):
         line = []
-        for j, column in enumerate(view.columns):
+        for j in range(len(view.columns)):
             of_column = here[view.features_of(j)]
-            if len(column.texts) == len(of_column) > 1:
+            if view.is_one_hot(j):
                 shares = np.append(of_column, max(0.0, 1.0 - of_column.sum()))
                 line.append(f"{shares[int(position[j])]:.0%}")
             else:
-                line.append(number(of_column[0]))
+                (cell,) = view.cells_of(j, of_column[None])
+                line.append(number(cell) if isinstance(cell, float) else str(cell))
         out.append(line)
     return out
 

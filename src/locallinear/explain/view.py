@@ -94,8 +94,7 @@ class ModelView:
         """Names of the estimator's features: for a column of text, one per category."""
         names: list[str] = []
         for column in self.columns:
-            # One feature per text, unless the texts are ordered.
-            if len(column.texts) == len(column.feature_names) > 1:
+            if 1 < len(column.texts) == len(column.feature_names):
                 names += [f"{column.name}: {MISSING if t is None else t}" for t in column.texts]
             else:
                 names += column.feature_names
@@ -250,9 +249,20 @@ class ModelView:
             return None
         return [MISSING if text is None else text for text in texts] + [OTHER]
 
+    def is_one_hot(self, j: int) -> bool:
+        """Whether a column has one 0/1 feature per text; ordered texts have one for all."""
+        return 1 < len(self.columns[j].texts) == len(self.columns[j].feature_names)
+
+    def cells_of(self, j: int, features: Array) -> list[Any]:
+        """What a reader sees of a column in rows with its features (n, f), or in means of rows."""
+        column = self.columns[j]
+        if not column.texts:
+            return column.cells_of(features)
+        return [[*column.texts, OTHER][k] for k in self._nearest_text(j, features)]
+
     def shares(self, j: int) -> Array:
         """How often the samples hold each choice of a column of text, (K + 1,)."""
-        held = self._chosen(self.samples[0], j)
+        held = self._nearest_text(j, self.samples[0][:, self.features_of(j)])
         return np.bincount(held, minlength=len(self.columns[j].texts) + 1) / len(held)
 
     def effects(self, coef: Array, j: int) -> Array:
@@ -263,12 +273,10 @@ class ModelView:
         chosen = self.space.regressors(rows)[:, features]
         return np.einsum("gk,...km->...gm", chosen, coef[..., features, :])
 
-    def _chosen(self, inputs: Array, j: int) -> NDArray[np.intp]:
-        """Which text of a column rows (q, d) hold, (q,); the last number for any other."""
-        settings = self.columns[j].settings
-        rest = inputs[:, None, self.features_of(j)] - settings
+    def _nearest_text(self, j: int, features: Array) -> NDArray[np.intp]:
+        """Which text has the nearest features to rows (n, f), (n,); the last number: another."""
         # Features are 1 or 0, or whole numbers, up to rounding. Ties go to the first.
-        return (rest**2).sum(axis=2).argmin(axis=1)
+        return ((features[:, None] - self.columns[j].settings) ** 2).sum(axis=2).argmin(axis=1)
 
     # --- What columns add to models --------------------------------------------------------------
 
@@ -323,18 +331,18 @@ class ModelView:
         out = np.empty((len(inputs), len(self.columns)))
         for j, column in enumerate(self.columns):
             first = self.features_of(j).start
-            out[:, j] = self._chosen(inputs, j) if column.texts else regressors[:, first]
+            out[:, j] = (
+                self._nearest_text(j, inputs[:, self.features_of(j)])
+                if column.texts
+                else regressors[:, first]
+            )
         return out
 
     def sample_values(self, inputs: Array) -> list[list[Any]]:
         """What samples (n, d) hold, as `values`, as far as their features tell it."""
-        columns = []
-        for j, column in enumerate(self.columns):
-            if column.texts:
-                texts = [*column.texts, OTHER]
-                columns.append([texts[k] for k in self._chosen(inputs, j)])
-            else:
-                columns.append(column.cells_of(inputs[:, self.features_of(j)]))
+        columns = [
+            self.cells_of(j, inputs[:, self.features_of(j)]) for j in range(len(self.columns))
+        ]
         return [list(row) for row in zip(*columns, strict=True)]
 
 

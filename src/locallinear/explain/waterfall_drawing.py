@@ -66,7 +66,8 @@ def draw_bars(
         for end, side, gap in zip(interval, ("right", "left"), (-5, 5), strict=True):
             label(ax, number(end), (end, 0), (gap, 0), ha=side)
     names = [text for text, _, _ in bars]
-    names[-1] = f"{names[-1]} {number(last, 4)}"
+    if interval is not None:
+        names[-1] = f"{names[-1]} {number(last, 4)}"
     name_rows(ax, heights, names)
     margin = 0.22 * (max(reach) - min(reach) or abs(first) or 1.0)
     ax.set_xlim(min(reach) - margin, max(reach) + margin)

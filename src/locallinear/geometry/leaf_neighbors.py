@@ -1,13 +1,12 @@
 """Neighbours that share leaves of trees."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ..runtime.threads import thread_parts
+from ..runtime.threads import in_threads, thread_parts
 from .forest import Codes, Forest
 
 Array = NDArray[np.float64]
@@ -168,12 +167,8 @@ class LeafNeighbors:
             given = X[part], codes, points, index.newest, searchable, n_neighbors
             return index.structure.search(*given)
 
-        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
-        if len(parts) == 1:
-            n_shared, rows = search(parts[0])
-        else:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                found = list(pool.map(search, parts))
-            n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        workers = effective_n_jobs(self.n_jobs)
+        found = in_threads(search, thread_parts(len(X), workers), workers)
+        n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         n_trees = len(self.forest.roots)
         return n_trees / np.maximum(n_shared, 0.5) - 1 + self.forest.min_distance, rows

@@ -2,27 +2,35 @@
 
 `Neighbors` finds the K stored points that are nearest to a query, and their distances. Of points
 that are equally far away, the one with the lower row number counts as nearer. So the results do not
-depend on the search structure, which is chosen for speed (if more than a few hundred points tie,
-some of them are returned). Points can be appended and removed: one structure holds the points that
-it was built on, a second small one holds the points added since, and a scan covers the newest few.
-All is built again once the rest has grown to a quarter of the first.
+depend on how the points are held (if more than a few hundred points tie, some of them are
+returned). Points can be appended and removed: one structure holds the points that it was built on,
+a second small one holds the points added since, and the newest few are compared one by one. All is
+built again once the rest has grown to a quarter of the first.
 
 A learned metric changes the points that `Neighbors` gets. Any other kind of nearness needs a class
 with the same `update`, `build` and `query`, such as `forest.LeafNeighbors`.
 """
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..runtime.chunks import row_chunks
-from .blocks import cells_possible
-from .kd_tree import KDTree
-from .scan import Scan
+from ..runtime.threads import all_threads, in_threads, thread_parts
+from .cells import Cells, Few
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+
+# So few numbers are compared sooner than cells are made of them.
+FEW_NUMBERS = 2**12
+# Fewer differences than this are made before a second thread has started.
+MIN_THREADED = 2**22
+# Queries per part, so that the tables of candidates stay small.
+MAX_QUERIES = 512
+# Differences that are made at once, so that they stay in the cache of a processor.
+CACHED = 2**16
 
 
 def neighbor_sets(graph: csr_array, rows: Rows, searchable: Mask | None) -> tuple[Rows, Mask]:
@@ -64,14 +72,14 @@ class Neighbors:
     ----------
     points : (n, d) array, kept by reference
     searchable : (n,) mask of the rows that may be found, or None for all
-    n_jobs : threads per query, as in scikit-learn; None is one for a tree and all for a scan
+    n_jobs : threads, as in scikit-learn, but None is all
     """
 
     def __init__(self, points: Array, searchable: Mask | None, n_jobs: int | None):
         self.points = points
         self.searchable = searchable
         self.n_jobs = n_jobs
-        self._parts: list[KDTree | Scan] = []
+        self._parts: list[Cells | Few] = []
 
     def update(self, points: Array, searchable: Mask | None) -> None:
         """Use these points from now on: rows were appended or removed, or moved in memory."""
@@ -87,9 +95,21 @@ class Neighbors:
         There must be at least n_neighbors searchable rows.
         """
         self.build()
-        found = [
-            part.candidates(X, n_neighbors, self.searchable, self.n_jobs) for part in self._parts
-        ]
+        workers = 1
+        if len(X) * self.points.size > MIN_THREADED:
+            workers = all_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        distances = np.empty((len(X), n_neighbors))
+        rows = np.empty(distances.shape, dtype=np.intp)
+
+        def search(part: slice) -> None:
+            distances[part], rows[part] = self._query(X[part], n_neighbors)
+
+        in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
+        return distances, rows
+
+    def _query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
+        """The same for some of the queries."""
+        found = [part.candidates(X, n_neighbors, self.searchable) for part in self._parts]
         rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
         usual = n_neighbors + 1
         crowded = (rows[:, usual:] >= 0).any(axis=1)
@@ -106,7 +126,9 @@ class Neighbors:
     def _nearest(self, X: Array, rows: Rows, n_neighbors: int) -> tuple[Array, Rows]:
         """Order candidates (q, c), padded with -1, by exact distance and row; keep the first K."""
         distances = np.empty(rows.shape)
-        for chunk in row_chunks(len(X), rows.shape[1] * X.shape[1] * 8):
+        step = max(1, CACHED // max(1, rows.shape[1] * X.shape[1]))
+        for start in range(0, len(X), step):
+            chunk = slice(start, start + step)
             offset = self.points[rows[chunk]] - X[chunk, None, :]
             np.einsum("qcd,qcd->qc", offset, offset, out=distances[chunk])
         np.sqrt(distances, out=distances)
@@ -115,55 +137,20 @@ class Neighbors:
         return np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
 
     def build(self) -> None:
-        """Cover all rows with a large part, a recent part and a scan of the newest rows."""
+        """Cover all rows with a large part, a recent part and the newest rows."""
         n = len(self.points)
-        if not self._parts or n - self._parts[0].stop > max(1024, self._parts[0].stop // 4):
-            kind = KDTree if tree_pays(self.points) else Scan
-            self._parts = [kind(self.points, self.searchable, 0, n)]
+        if self.points.size <= FEW_NUMBERS:
+            self._parts = [Few(self.points, 0, n)]
             return
-        large, *rest = self._parts
-        recent = next((part for part in rest if isinstance(part, KDTree)), None)
+        large = self._parts[0] if self._parts else None
+        if not isinstance(large, Cells) or n - large.stop > max(1024, large.stop // 4):
+            self._parts = [Cells(self.points, self.searchable, 0, n)]
+            return
+        recent = next((part for part in self._parts[1:] if isinstance(part, Cells)), None)
         stop = recent.stop if recent else large.stop
         if n - stop > max(64, (stop - large.stop) // 8):
-            recent = KDTree(self.points, self.searchable, large.stop, n)
-        parts = [large, recent] if recent else [large]
+            recent = Cells(self.points, self.searchable, large.stop, n)
+        parts: list[Cells | Few] = [large, recent] if recent else [large]
         if n > parts[-1].stop:
-            parts.append(Scan(self.points, self.searchable, parts[-1].stop, n))
+            parts.append(Few(self.points, parts[-1].stop, n))
         self._parts = parts
-
-
-def tree_pays(points: Array) -> bool:
-    """Whether a k-d tree is expected to answer a query faster than a scan.
-
-    The time of a scan grows with the number of points and features, and less so where the scan has
-    cells. The time of a tree grows steeply with the intrinsic dimension of the points, more so
-    where the points have many more features than that, and slowly with the number of points. Both
-    times are in microseconds; benchmarks/neighbors.py measured the constants.
-    """
-    n, d = points.shape
-    dimension = min(max(intrinsic_dimension(points), 1.0), d)
-    tree = np.exp(0.05 + 0.72 * dimension) * (n / 1e5) ** 0.45 * (d / dimension) ** 1.4
-    scan_per_point = 3.4e-3 + 1.1e-4 * d
-    if cells_possible(points):
-        scan_per_point = min(scan_per_point, 6e-5 * d * dimension**0.4)
-    return bool(tree < 9 + n * scan_per_point)
-
-
-def intrinsic_dimension(points: Array) -> float:
-    """In how many dimensions the points vary.
-
-    Among 16 times as many points, the nearest are closer by a factor of 16^(1 / dimension).
-    """
-    thinning = 16
-    sample = points[:: max(1, len(points) // 4096)][:4096]
-    if len(sample) < thinning**2:
-        return float(points.shape[1])
-    sample = sample - sample.mean(axis=0)
-    queries = sample[::thinning]
-    norms = np.einsum("nd,nd->n", sample, sample)
-    squares = norms + norms[::thinning, None] - 2 * (queries @ sample.T)
-    sparse = np.median(np.partition(squares[:, ::thinning], 5, axis=1)[:, 5])
-    dense = np.median(np.partition(squares, 5, axis=1)[:, 5])
-    if not 0 < dense < sparse:
-        return float(points.shape[1])
-    return float(2 * np.log(thinning) / np.log(sparse / dense))

@@ -73,7 +73,7 @@ def grow_random(
         return Tree(feature[:n_nodes], cut[:n_nodes], gains)
 
     draws = [samples.draw(rng, RANDOM_ROWS) for _ in range(RANDOM_TREES)]
-    trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in draws)
+    trees = Parallel(n_jobs, require="sharedmem")(delayed(grow)(*draw) for draw in draws)
     # With a minimum of 0, only repeated inputs would count where inputs repeat.
     return _as_forest(trees, samples.cuts, features, Z.shape[1], min_distance=1.0)
 
@@ -148,7 +148,7 @@ def grow_piecewise(
         return Tree(feature[order], cut[order].astype(np.int32), gains)
 
     draws = [samples.draw(rng, PIECEWISE_ROWS) for _ in range(PIECEWISE_TREES)]
-    trees = Parallel(n_jobs, prefer="threads")(delayed(grow)(*draw) for draw in draws)
+    trees = Parallel(n_jobs, require="sharedmem")(delayed(grow)(*draw) for draw in draws)
     return _as_forest(trees, samples.cuts, features, d, min_distance=0.0)
 
 

@@ -43,6 +43,7 @@ choices of anchors as their number grows        `local.models.choose_again`
 predictions and errors for many parameters      `grid.predictions`: v numbers of neighbours,
 at once                                         L values of λ, C choices of anchors
 the same for models with the same neighbours    `local.siblings`, compiled
+who is near, by distance                        `nearest.nearest_in_cells`, compiled
 shares of leaves in common                      `trees.leaves`
 trees that say who is near                      `trees.random` (extremely randomised),
                                                 `trees.boosted`, `trees.piecewise` (a linear

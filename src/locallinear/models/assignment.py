@@ -54,7 +54,8 @@ def assign_all(
         of_model["labels"][:] = labels
         of_model["residuals"][:] = residuals
 
-    Parallel(n_jobs, prefer="threads")(delayed(assign)(*each) for each in fitted)
+    # Written in place, which another process could not do.
+    Parallel(n_jobs, require="sharedmem")(delayed(assign)(*each) for each in fitted)
 
 
 def deciding_rows(samples: Samples) -> Rows | None:

@@ -346,7 +346,7 @@ def n_around(members: list[Member]) -> int:
 
 def in_threads(calls: list[Any], n_jobs: int | None) -> list[Any]:
     """The results of delayed calls, one per member; a single one runs here."""
-    return Parallel(n_jobs if len(calls) > 1 else 1, prefer="threads")(calls)
+    return Parallel(n_jobs if len(calls) > 1 else 1, require="sharedmem")(calls)
 
 
 def _mean_alone(members: list[Member], n_jobs: int | None) -> tuple[Array, list[Array]]:

@@ -1,12 +1,18 @@
 """The number of threads that computations use."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from typing import TypeVar
 
+from joblib.parallel import get_active_backend
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _lock = threading.Lock()
 # The limit in force, once per `one_blas_thread` context that is open in any thread.
@@ -21,14 +27,31 @@ def all_threads() -> int:
     return _openmp_effective_n_threads()
 
 
+def processes_chosen() -> bool:
+    """Whether work is to be spread over processes: joblib.parallel_config("dask"), for example."""
+    backend, _ = get_active_backend(prefer="threads")  # what is preferred gives way to a choice
+    return not getattr(backend, "supports_sharedmem", False)
+
+
 # Fewer rows than this are done before a second thread has started.
 MIN_ROWS = 32
 
 
-def thread_parts(n_rows: int, n_threads: int) -> list[slice]:
-    """Rows in at most so many parts of about the same size; at least one part."""
+def thread_parts(n_rows: int, n_threads: int, most: int | None = None) -> list[slice]:
+    """Rows in parts of about the same size: one per thread, or more if a part has `most` rows."""
     step = max(MIN_ROWS, -(-n_rows // n_threads))
+    if most is not None:
+        step = min(step, most)
     return [slice(start, start + step) for start in range(0, max(n_rows, 1), step)]
+
+
+def in_threads(function: Callable[[T], R], items: Sequence[T], n_threads: int) -> list[R]:
+    """What a function returns for each item, computed in at most so many threads."""
+    n_threads = min(n_threads, len(items))
+    if n_threads <= 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, items))
 
 
 def one_blas_thread_for(n_rows: int) -> AbstractContextManager[None]:

@@ -36,10 +36,12 @@ from ..models.fall import FALL
 from ..models.intervals import ClassSets, HowSure, Intervals
 from ..models.without_itself import WithoutItself
 from ..runtime.progress import Progress
+from ..runtime.threads import processes_chosen
 from . import scores as _scores
 from .folds import Split
 from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges
 from .preference import preferred, price_of_simplicity
+from .processes import SpreadSearch
 from .results import results_of
 from .search import Search
 from .splits import make_splits
@@ -156,7 +158,8 @@ class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin, BaseEstimator):
             self._split(X, y, weights, score_weights, train, test, all_values, seed)
             for train, test in splits
         ]
-        search = Search(all_values, *zip(*parts, strict=True))
+        kind = SpreadSearch if processes_chosen() else Search
+        search = kind(all_values, *zip(*parts, strict=True))
         self.n_splits_ = len(splits)
         total = search.scores[0].size
         progress = Progress(total, deadline, verbose=self.verbose)

@@ -31,6 +31,9 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
+# What another process gets of a split.
+SENT = ("X", "train", "test", "Y", "weights", "options")
+
 # The values of the parameters that shape a geometry, in the order of `GEOMETRY`.
 Chosen = tuple[Any, ...]
 
@@ -63,6 +66,14 @@ class Split:
         self._folds: dict[Chosen, Fold] = {}
         self._locks: dict[Chosen, threading.Lock] = {}
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Folds are made again sooner than they are sent, and locks belong to a process.
+        return {name: getattr(self, name) for name in SENT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        X, train, test, Y, weights, options = (state[name] for name in SENT)
+        self.__init__(X, train, test, Y, weights, *options)  # type: ignore[misc]
 
     def fold(self, chosen: Chosen) -> "Fold":
         """The fold of a geometry, made by the first thread that needs it."""

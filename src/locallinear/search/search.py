@@ -87,22 +87,26 @@ class Search:
         """Score all cells, or those that the time allows; an interrupt also ends the search."""
         self._deadline = deadline
         self._progress = progress
-        workers = effective_n_jobs(n_jobs)
         try:
             # The matrix products are small: one thread per cell is faster than several threads
             # in each product.
             with one_blas_thread():
-                if workers == 1:
-                    for cell in self.cells():
-                        self._score_cell(cell)
-                else:
-                    self._run_threads(workers)
+                self._score_cells(n_jobs)
         except KeyboardInterrupt:
             if not np.isfinite(self.best):
                 raise
             self.interrupted = True
         finally:
             progress.close()
+
+    def _score_cells(self, n_jobs: int | None) -> None:
+        """Score all cells, in so many threads."""
+        workers = effective_n_jobs(n_jobs)
+        if workers > 1:
+            self._run_threads(workers)
+            return
+        for cell in self.cells():
+            self._score_cell(cell)
 
     def _run_threads(self, workers: int) -> None:
         cells = iter(self.cells())

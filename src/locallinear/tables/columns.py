@@ -38,14 +38,14 @@ class NumberColumn:
         How the numbers are written: "numbers", or a key of `kinds.AS_NUMBERS`.
     fill : float
         Stands for a gap: the median.
-    has_gaps : bool
-        Whether a second feature is 1 for gaps.
+    n_gaps : int
+        How many cells of the training data had no value.
     """
 
     name: str
     cells: str = "numbers"
     fill: float = 0.0
-    has_gaps: bool = False
+    n_gaps: int = 0
 
     kind = "number"
     texts: tuple[str | None, ...] = ()
@@ -56,7 +56,12 @@ class NumberColumn:
         numbers = read_numbers(table, name, found.cells)
         gaps = int(np.isnan(numbers).sum())
         fill = float(np.nanmedian(numbers)) if gaps < len(numbers) else 0.0
-        return cls(name, found.cells, fill, gaps >= LEAST_GAPS)
+        return cls(name, found.cells, fill, gaps)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a second feature is 1 for gaps."""
+        return self.n_gaps >= LEAST_GAPS
 
     @property
     def feature_names(self) -> list[str]:
@@ -93,11 +98,11 @@ class NumberColumn:
     def unseen(self, table: Table) -> str | None:
         """A sentence on cells that the model does not know."""
         gaps = int(np.isnan(read_numbers(table, self.name, self.cells)).sum())
-        if not gaps or self.has_gaps:
+        if not gaps or self.n_gaps:
             return None
         return (
-            f"Column {self.name!r} has no value in {gaps} of {len(table)} rows, which was rare in "
-            f"the training data. They count as {self.fill:g}, the median."
+            f"Column {self.name!r} has no value in {gaps} of {len(table)} rows, but always had one "
+            f"in the training data. They count as {self.fill:g}, the median."
         )
 
 

@@ -191,7 +191,9 @@ def _of_objects(column: "pandas.Series") -> Understood:
     if is_number.all():
         found = _of_numbers(pandas_module().Series(numbers, name=column.name), str(column.name))
         return found if found.kind != "number" else Understood("number", "it holds numbers")
-    if is_number.mean() > 0.5 and not _all_read(reading.grouped(rest), rest):
+    words = rest[~is_number].nunique()
+    many = len(np.unique(numbers[is_number])) > 2 * words
+    if is_number.mean() > 0.5 and many and not _all_read(reading.grouped(rest), rest):
         return Understood("number", "most of its cells are numbers")
     for name, read in AS_NUMBERS.items():
         if _all_read(read(rest), rest):

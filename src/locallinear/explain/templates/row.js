@@ -50,31 +50,31 @@ const showContributions = () => {
   if (rest.length && (sum(rest.map((j) => Math.abs(parts[j]))) || !named.length)) bars.push({ name: named.length ? `${rest.length} other feature${rest.length > 1 ? "s" : ""}` : "how it differs from them", size: sum(rest.map((j) => parts[j])) });
   let at = start;
   bars.forEach((bar) => { bar.base = at; at += bar.size; });
-  const all = [{ name: layered() ? "rows in general" : "intercept", base: start, size: 0, total: start }, ...bars, { name: `<b>prediction</b> ${number(end, 5)}`, base: end, size: 0, total: end }];
-  const y = all.map((_, i) => all.length - i);
+  const lines = [{ name: layered() ? "rows in general" : "intercept", base: start, size: 0, total: start }, ...bars, { name: `<b>prediction</b>${intervalOf() ? ` ${number(end, 5)}` : ""}`, base: end, size: 0, total: end }];
+  const y = lines.map((_, i) => lines.length - i);
   const interval = intervalOf();
-  const ends = [...all.flatMap((bar) => [bar.base, bar.base + bar.size]), ...(interval ?? [])];
+  const ends = [...lines.flatMap((bar) => [bar.base, bar.base + bar.size]), ...(interval ?? [])];
   const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 1.1) * (high - low || Math.abs(high) || 1);
   draw("chart-row", [
     { type: "bar", orientation: "h", y: y.slice(1, -1), base: bars.map((b) => b.base), x: bars.map((b) => b.size), width: 0.62,
       marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")), pattern: { shape: bars.map((b) => (b.unsure ? "/" : "")), fillmode: "replace", size: 6, solidity: 0.35 } }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
       hovertemplate: "%{text}<extra></extra>" },
     { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: color("soft"), width: 1 },
-      x: all.slice(0, -1).flatMap((b) => [b.base + b.size, b.base + b.size, null]), y: y.slice(0, -1).flatMap((v) => [v, v - 1, null]) },
+      x: lines.slice(0, -1).flatMap((b) => [b.base + b.size, b.base + b.size, null]), y: y.slice(0, -1).flatMap((v) => [v, v - 1, null]) },
     { type: "scatter", mode: "markers+text", x: [start, end], y: [y[0], 1], marker: { symbol: "diamond", size: 12, color: color("total") },
       text: [`  ${number(start, 5)}  `, interval ? "" : `  ${number(end, 5)}  `], textposition: [start, end].map((v) => (v - low > high - v ? "middle left" : "middle right")), hoverinfo: "skip", cliponaxis: false,
       ...(interval ? { error_x: { type: "data", symmetric: false, array: [0, interval[1] - end], arrayminus: [0, end - interval[0]], color: color("total"), thickness: 3, width: 7 } } : {}) },
     ...(interval ? [{ type: "scatter", mode: "text", x: interval, y: [1, 1], text: interval.map((v) => `  ${number(v)}  `), textposition: ["middle left", "middle right"], hoverinfo: "skip", cliponaxis: false }] : []),
   ], { xaxis: { range: [low - room, high + room], zeroline: low <= 0 && high >= 0, ...axisTitle(classes ? `score of ${targets[state.target]}` : targets[state.target]) },
-    yaxis: { tickvals: y, ticktext: all.map((b) => b.name), showgrid: false, zeroline: false, range: [0.4, all.length + 0.6] } }, 70 + 28 * all.length);
+    yaxis: { tickvals: y, ticktext: lines.map((b) => b.name), showgrid: false, zeroline: false, range: [0.4, lines.length + 0.6] } }, 70 + 28 * lines.length);
 };
 // The three layers in words.
 const showLayers = () => {
   const { start, level, parts } = fromReference();
   byId("layers-text").hidden = !layered();
   if (!layered()) return;
-  const size = rows.n_neighbors[state.row], traits = rows.traits[state.row];
-  const alike = isShort() ? [] : traits.length ? [" What they have in common (in brackets, all samples): ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" They are spread like all samples."];
+  const size = rows.n_neighbors[state.row], traits = rows.traits[state.row]?.[state.target];
+  const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
   byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
     ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`);
 };

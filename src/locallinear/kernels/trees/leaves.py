@@ -175,15 +175,15 @@ def most_shared_in_lists(X, codes, points, starts, members, newest, searchable, 
     q, K = len(X), n_neighbors
     shared = np.zeros((q, K), dtype=np.int64)
     rows = np.full((q, K), -1, dtype=np.int64)
-    count, touched = np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int32)
+    count, touched = np.zeros(n, dtype=np.uint8), np.empty(n + 1, dtype=np.int32)
     squares = np.empty(K)
     for i in range(q):
         n_touched = 0
         for t in range(T):
             for j in members[t, starts[t, codes[i, t]] : starts[t, codes[i, t] + 1]]:
-                if count[j] == 0:
-                    touched[n_touched] = j
-                    n_touched += 1
+                # Without a branch, which would be taken or not at random: twice as fast.
+                touched[n_touched] = j
+                n_touched += count[j] == 0
                 count[j] += np.uint8(1)
         n_touched = _count_newest(codes[i], newest, first_new, count, touched, n_touched)
         _take_best(

@@ -1,0 +1,64 @@
+"""How graphs of tasks are built here, so that samples stay where they are.
+
+- Tasks get other tasks as single arguments, never in lists: of what is in a list, Dask forgets
+  which results on workers it needs, and it looks at the whole graph again for each list.
+- A task whose only large input is a partition gets small things as values, not as results of other
+  tasks: then the worker with the partition is the only one that Dask considers for it.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from distributed import futures_of, wait
+
+Item = TypeVar("Item")
+
+# Arrays of at most so many bytes are sent with each task.
+SMALL = 2**20
+
+
+def with_each_task(value: Any, n_bytes: int) -> Any:
+    """A value that many tasks need: itself if it is small, else a task of its own."""
+    return value if n_bytes <= SMALL else delayed(value)
+
+
+def settled(parts: Sequence[Delayed]) -> list[Delayed]:
+    """Results that are kept on workers, once they are there; the first error is raised."""
+    futures = futures_of(list(parts))
+    if futures:
+        wait(futures)
+        for future in futures:
+            if future.status == "error":
+                future.result()
+    return list(parts)
+
+
+def bundles_of(parts: Sequence[Delayed]) -> list[list[int]]:
+    """Results that one thread has at hand, by their positions: a list per thread of each worker.
+
+    Results in this process are spread over its processors.
+    """
+    futures = futures_of(list(parts))
+    if not futures:
+        n_threads = min(len(parts), os.cpu_count() or 1)
+        return [bundle.tolist() for bundle in np.array_split(np.arange(len(parts)), n_threads)]
+    client = futures[0].client
+    places = client.who_has(futures)
+    holders: dict[str, list[int]] = {}
+    for p, part in enumerate(parts):
+        workers = places.get(part.key) or ("",)
+        holders.setdefault(workers[0], []).append(p)
+    n_threads = client.nthreads()
+    return [
+        held[thread :: n_threads.get(worker, 1)]
+        for worker, held in holders.items()
+        for thread in range(min(len(held), n_threads.get(worker, 1)))
+    ]
+
+
+def in_groups(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """The items in groups of at most so many, for a task that merges each group."""
+    return (items[start : start + size] for start in range(0, len(items), size))
