@@ -58,11 +58,11 @@ def real() -> Table:
 
 
 def compare(points: NDArray, queries: NDArray) -> tuple[list[str], float]:
-    ours = Neighbors(points, None, 1)
+    ours = Neighbors(points)
     tree = cKDTree(points)
     other = NearestNeighbors(n_neighbors=K, n_jobs=1).fit(points)
     limits = {"repetitions": 9, "budget": 0.5, "at_least": 1}
-    search = partial(ours.query, queries, K)
+    search = partial(ours.query, queries, K, 1)
     own, by_tree, _ = interleaved(search, partial(tree.query, queries, K), **limits)
     _, by_other, _ = interleaved(search, partial(other.kneighbors, queries), **limits)
     own, *others = (t * QUERIES / len(queries) for t in (own, by_tree, by_other))

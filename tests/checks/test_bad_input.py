@@ -265,14 +265,19 @@ def test_more_neighbours_than_samples_are_refused_after_the_fit_as_well(weights)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_failed_fit_leaves_no_model(estimator):
+def test_a_failed_fit_leaves_the_model_that_was_there(estimator):
     X, y = data()
-    model = estimator(random_state=0).fit(X, y)
+    model = estimator(random_state=0)
     for bad, message in [(100 * X[:4], "n_neighbors=5"), (X[:4, :2] * 1e200, "squares are finite")]:
         with pytest.raises(ValueError, match=message):
-            model.fit(X, y).fit(bad, y[:4])
+            model.fit(bad, y[:4])
         with pytest.raises(NotFittedError):
             model.predict(X)
+    before = model.fit(X, y).predict(X)
+    for bad in (100 * X[:4], X[:4, :2] * 1e200):
+        with pytest.raises(ValueError, match=r"n_neighbors=5|squares are finite"):
+            model.fit(bad, y[:4])
+        assert_array_equal(model.predict(X), before)
 
 
 WRONG = {

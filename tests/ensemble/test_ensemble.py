@@ -257,7 +257,7 @@ def test_updates_reach_every_member_and_all_share_one_copy(make_samples):
     expected = model.predict(Q)
     model.partial_fit(Q, np.full(len(Q), 9.0))
     assert model.n_samples_fit_ == len(X) + len(Q)
-    held = [member._samples["Z"] for member in model.estimators_]
+    held = [member.samples["Z"] for member in model.estimators_]
     assert all(np.shares_memory(held[0], other) for other in held[1:])
     assert (model.predict(Q) > expected + 2).all()
     model.forget(range(len(X), len(X) + len(Q)))
@@ -300,7 +300,7 @@ def test_members_with_and_without_learned_weights_hold_the_samples_once_each(mak
     for same in (model, loaded, copied):
         assert len({id(member.feature_space) for member in same.estimators_}) == 2
         for kind in kinds:
-            held = [m._samples["Z"] for m in same.estimators_ if m.neighborhood == kind]
+            held = [m.samples["Z"] for m in same.estimators_ if m.neighborhood == kind]
             assert all(np.shares_memory(held[0], other) for other in held[1:])
         assert_array_equal(same.predict(Q), model.predict(Q))
     why = model.explain(Q)
@@ -348,7 +348,7 @@ def test_pickles_hold_the_samples_once(make_samples):
     sizes = {n: len(pickle.dumps(few(n, max_features=1.0).fit(X, y))) for n in (1, 5)}
     assert sizes[5] < 5 * sizes[1] - 3.9 * X.nbytes
     model = pickle.loads(pickle.dumps(few(3).fit(X, y)))
-    held = [member._samples["Z"] for member in model.estimators_]
+    held = [member.samples["Z"] for member in model.estimators_]
     assert all(np.shares_memory(held[0], other) for other in held[1:])
 
 
@@ -456,15 +456,15 @@ def test_an_update_that_fails_in_a_later_group_is_taken_back_in_all(make_samples
     X, y, Q = make_samples
     model = few(6, n_neighborhoods=3).fit(X, y)
     before = model.predict(Q)
-    append, calls = FALLRegressor.append_together, []
+    append, calls = FALLRegressor.appended, []
 
     def failing(self, *given):
         calls.append(1)
         if len(calls) == 3:
             raise MemoryError
-        append(self, *given)
+        return append(self, *given)
 
-    monkeypatch.setattr(FALLRegressor, "append_together", failing)
+    monkeypatch.setattr(FALLRegressor, "appended", failing)
     with pytest.raises(MemoryError):
         model.partial_fit(Q, np.zeros(len(Q)))
     assert {member.n_samples_fit_ for member in model.estimators_} == {len(X)}

@@ -60,7 +60,7 @@ def test_neighbours_are_those_of_counting_shared_leaves(grown, n_jobs):
     X, _, trees, _ = grown
     searchable = np.arange(len(X)) % 7 > 0
     queries = np.random.default_rng(1).uniform(0, 6, size=(80, 4))
-    distances, rows = LeafNeighbors(trees, X, searchable, n_jobs).query(queries, 5)
+    distances, rows = LeafNeighbors(trees, X, searchable).query(queries, 5, n_jobs)
     query_leaves, point_leaves = trees.leaves(queries), trees.leaves(X)
     for i, x in enumerate(queries):
         shared = (point_leaves == query_leaves[i]).sum(axis=1)
@@ -80,13 +80,13 @@ def test_both_structures_find_points_that_are_added_later(grown, monkeypatch, st
     X, _, trees, _ = grown
     monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", 0 if structure is Tables else np.inf)
     searchable = np.arange(len(X)) % 7 > 0
-    neighbors = LeafNeighbors(trees, X[:100], searchable[:100], 1)
+    neighbors = LeafNeighbors(trees, X[:100], searchable[:100])
     neighbors.query(X[:3], 2)
-    neighbors.update(X, searchable)
+    neighbors = neighbors.update(X, searchable)
     index = neighbors.build()
     assert isinstance(index.structure, structure)
     assert (index.n_held, len(index.newest)) == (100, 50)
-    whole = LeafNeighbors(trees, X, searchable, 1)
+    whole = LeafNeighbors(trees, X, searchable)
     for found, expected in zip(neighbors.query(X, 4), whole.query(X, 4), strict=True):
         assert_array_equal(found, expected)
 
@@ -97,9 +97,9 @@ def test_tables_find_nearly_all_of_the_points_that_share_the_most_leaves(grown, 
     X, Q = rng.uniform(size=(4000, 4)), rng.uniform(size=(200, 4))
     trees = grow(X, np.sin(5 * X[:, :1]) * X[:, [1]] + X[:, [2]], None, FEW, 0, None)
     monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", np.inf)
-    _, expected = LeafNeighbors(trees, X, None, 1).query(Q, 5)
+    _, expected = LeafNeighbors(trees, X).query(Q, 5)
     monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", 0)
-    _, found = LeafNeighbors(trees, X, None, 1).query(Q, 5)
+    _, found = LeafNeighbors(trees, X).query(Q, 5)
     common = [np.isin(a, b).mean() for a, b in zip(found, expected, strict=True)]
     assert np.mean(common) > 0.9
 
@@ -110,7 +110,7 @@ def test_weights_are_the_parts_shared_in_a_forest_and_the_odds_in_other_trees(ma
         model = FALLRegressor(neighborhood=neighborhood, random_state=0).fit(X, y)
         explanation = model.explain(Q)
         query_leaves, point_leaves = (
-            model._geometry.nearness.leaves(model.feature_space.transform(A)) for A in (Q, X)
+            model.nearness.leaves(model.feature_space.transform(A)) for A in (Q, X)
         )
         shared = (query_leaves[:, None] == point_leaves[explanation.neighbors]).mean(axis=2)
         assert shared.min() > 0

@@ -55,9 +55,9 @@ def point_sets(draw, whole=None):
 
 def alone(structure, points, searchable):
     """Neighbors with a single structure over all points."""
-    neighbors = Neighbors(points, searchable, 1)
+    neighbors = Neighbors(points, searchable)
     neighbors._parts = [structure(points, searchable, 0, len(points))]
-    neighbors.build = lambda: None
+    neighbors.build = lambda: neighbors._parts
     return neighbors
 
 
@@ -169,7 +169,7 @@ def test_appended_and_removed_rows_are_found_and_not_found(case, steps):
     searchable = np.ones(n, dtype=bool)
     memory = np.empty((20_000, d))
     memory[:n] = points
-    neighbors = Neighbors(memory[:n], None, 1)
+    neighbors = Neighbors(memory[:n])
     assert_nearest(neighbors, X, 1)
     for added, removed in steps:
         new = rng.integers(-3, 4, size=(added, d))
@@ -178,20 +178,20 @@ def test_appended_and_removed_rows_are_found_and_not_found(case, steps):
         searchable = np.append(searchable, np.ones(added, dtype=bool))
         searchable &= rng.uniform(size=n) >= removed
         searchable[0] = True
-        neighbors.update(memory[:n], searchable)
+        neighbors = neighbors.update(memory[:n], searchable)
         assert_nearest(neighbors, X, min(6, searchable.sum()))
     moved = memory[:n][searchable].copy()
-    neighbors.update(moved, None)
+    neighbors = neighbors.update(moved, None)
     assert_nearest(neighbors, X, min(6, len(moved)))
 
 
 def test_rows_that_are_appended_one_by_one_are_found_across_rebuilds():
     rng = np.random.default_rng(0)
     memory, X = rng.integers(-9, 10, size=(6000, 2)).astype(float), rng.normal(size=(10, 2))
-    neighbors = Neighbors(memory[:100], None, 1)
+    neighbors = Neighbors(memory[:100])
     kinds = set()
     for n in range(101, 6000):
-        neighbors.update(memory[:n], None)
+        neighbors = neighbors.update(memory[:n], None)
         if n % 37 == 0:
             assert_nearest(neighbors, X, 5)
             kinds.add(tuple(type(part).__name__ for part in neighbors._parts))
@@ -202,7 +202,7 @@ def test_rows_that_are_appended_one_by_one_are_found_across_rebuilds():
 def test_results_do_not_depend_on_the_structure(d):
     rng = np.random.default_rng(0)
     points, X = rng.normal(size=(5000, d)), rng.normal(size=(40, d))
-    chosen = Neighbors(points, None, None).query(X, 9)
+    chosen = Neighbors(points).query(X, 9)
     for structure in (Cells, few):
         distances, rows = alone(structure, points, None).query(X, 9)
         assert_array_equal(rows, chosen[1])
@@ -224,8 +224,8 @@ def test_few_points_are_compared_directly_with_the_same_result(monkeypatch):
     rng = np.random.default_rng(0)
     points = rng.integers(0, 4, size=(300, 3)).astype(float)  # many ties
     queries = rng.normal(size=(5, 3)) + 1
-    expected = Neighbors(points, None, 1).query(queries, 7)
+    expected = Neighbors(points).query(queries, 7)
     monkeypatch.setattr(neighbors_module, "FEW_NUMBERS", 2**20)
     monkeypatch.setattr(neighbors_module, "Cells", None)  # not called
-    for found, same in zip(Neighbors(points, None, 1).query(queries, 7), expected, strict=True):
+    for found, same in zip(Neighbors(points).query(queries, 7), expected, strict=True):
         assert_array_equal(found, same)

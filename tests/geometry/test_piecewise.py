@@ -170,7 +170,7 @@ def test_few_samples(n):
     X, y, _ = regimes(n)
     model = FALLRegressor(5, n_neighbors=1, neighborhood="piecewise", random_state=0).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
-    leaves = model._geometry.nearness.leaves(model.feature_space.transform(X))
+    leaves = model.nearness.leaves(model.feature_space.transform(X))
     assert (leaves.max() > 0) == (n > 1)
 
 
@@ -196,9 +196,7 @@ def test_the_scale_of_the_weights_does_not_matter_to_the_trees(make_problem):
     X, y, Q = make_problem()
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X))
     trees = [
-        FALLRegressor(neighborhood="piecewise", random_state=0)
-        .fit(X, y, scale * weights)
-        ._geometry.nearness
+        FALLRegressor(neighborhood="piecewise", random_state=0).fit(X, y, scale * weights).nearness
         for scale in (1, 1024)
     ]
     assert_array_equal(trees[0].leaves(Q), trees[1].leaves(Q))

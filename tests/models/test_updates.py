@@ -271,7 +271,7 @@ def test_a_partial_fit_that_breaks_off_takes_its_samples_back(make_problem, weig
     def broken(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("locallinear.models.fall.assign_new", broken)
+    monkeypatch.setattr("locallinear.models.fitted.assign_new", broken)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[:5], 1000 * y[:5])
     monkeypatch.undo()

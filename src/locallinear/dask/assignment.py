@@ -100,10 +100,10 @@ def assign(part: Part, first: int, models: Array, deciding: Deciding | None, tot
 def _votes(part: Part, first: int, deciding: Deciding, total: int) -> Votes:
     """The samples whose errors decide for a partition, found by their nearness."""
     n, A, points = len(part), min(total, len(deciding.Z)), part.points
-    index = Neighbors(deciding.points, None, 1)
+    index = Neighbors(deciding.points)
     near = np.empty((n, A), dtype=np.int32)
     for block in row_chunks(n, A * 16):
-        near[block] = index.query(points[block], A)[1]
+        near[block] = index.query(points[block], A, 1)[1]
     of_deciding = deciding.weights
     if deciding.everyone:
         shares = assignment_shares(near, of_deciding, total)

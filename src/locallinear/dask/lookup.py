@@ -131,7 +131,7 @@ def _look_up_in(
     distances = np.empty((len(queries), 0))
     near = np.empty(distances.shape, dtype=np.intp)
     if len(queries) and n_near:
-        distances, near = part.index.query(visit.points[queries], n_near)
+        distances, near = part.index.query(visit.points[queries], n_near, 1)
     keep = distances <= visit.bounds[queries, None]
     rows = near[keep]
     columns = {

@@ -59,7 +59,7 @@ class Part:
 
     def __init__(self, columns: dict[str, NDArray], index: Neighbors | None = None):
         self.columns = columns
-        self.index = Neighbors(self.points, self.searchable, 1) if index is None else index
+        self.index = Neighbors(self.points, self.searchable) if index is None else index
 
     def __getstate__(self) -> dict[str, NDArray]:
         return self.columns  # a search structure is built again sooner than it is sent

@@ -81,7 +81,7 @@ def explain(
         Z,
         fitted.shares(found),
         near,
-        Samples(None, **flat),
+        Samples.from_arrays(**flat),
         fitted.geometry.space,
         fitted.models,
         fitted.alpha,

@@ -1,14 +1,11 @@
-"""An ensemble of FALL models: their mean, which is one linear model per prediction.
+"""An ensemble of FALL models: how it is fitted, learns, forgets and is saved.
 
-The mean of linear models is a linear model, so explanations stay exact. `fit` reads as the recipe:
-choose kinds of members by a search, find by cross-validation the shares in which they do best
-together, and fit the members on all samples.
+`fit` reads as the recipe: choose kinds of members by a search, find by cross-validation the shares
+in which they do best together, and fit the members on all samples. `mean` is what the members then
+compute together.
 """
 
-import time
 import warnings
-from collections.abc import Iterable
-from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
+from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,17 +22,17 @@ from ..checks.inputs import check_queries
 from ..checks.parameters import Floats, check_stored_parameters
 from ..checks.stored import check_stored_calibration
 from ..io import save
-from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
-from ..models.intervals import HowSure
-from ..models.siblings import groups_of
-from ..models.without_itself import WithoutItself
+from ..models.samples import Made
+from ..models.siblings import groups_of, in_order_of, sharing_memory
+from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
-from ..runtime.threads import one_blas_thread_for, thread_parts
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
 from ..search.splits import Split
+from .clock import GENEROUS, JUDGED_BY, SEARCHED_BY, Clock
 from .groups import Group, make_groups, plan_groups
+from .mean import Mean
 from .members import (
     Kind,
     OutOfFold,
@@ -45,52 +42,17 @@ from .members import (
     feature_chances,
     fold_numbers,
     kinds_of,
-    merge_neighbors,
     splits_of,
 )
 
 Array = NDArray[np.float64]
 
 # What a file holds of a fitted ensemble beside its members.
-FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_", "_cv_folds"]
+FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_", "calibration_"]
 
 
-# What of an explanation is the mean of the members'.
-MEANS = ["coef", "intercept", "contributions", "anchor_part", "correction_part"]
-MEANS += ["baseline", "neighborhood_part", "difference_parts", "slopes"]
-
-# The shares of a time budget after which the search ends, and the comparison of kinds.
-SEARCHED_BY, JUDGED_BY = 0.45, 0.65
-# If kinds are chosen within this share, there is time for all members.
-GENEROUS = 0.1
-
-
-class Clock:
-    """The time of a fit, from now on, and its budget in seconds; infinite for no end."""
-
-    def __init__(self, budget: float | None):
-        self.budget, self.started = np.inf if budget is None else budget, time.monotonic()
-
-    @property
-    def is_endless(self) -> bool:
-        """Whether there is no budget."""
-        return bool(np.isinf(self.budget))
-
-    def at(self, share: float) -> float:
-        """The moment, by `time.monotonic`, at which this share of the budget is used."""
-        return self.started + share * self.budget
-
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.started
-
-    def is_past(self, share: float) -> bool:
-        """Whether more than this share of the budget is used."""
-        return self.elapsed() > share * self.budget
-
-
-class Ensemble(HowSure, WithoutItself, BaseEstimator):
+class Ensemble(Mean):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -105,6 +67,7 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _private_fitted: ClassVar[tuple[str, ...]] = ("_cv_folds",)
     _member_class: type[FALL]
     _search_class: type
 
@@ -141,48 +104,19 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
 
-    @property
-    def n_samples_fit_(self) -> int:
-        """How many samples the members keep."""
-        return self.regime_model.n_samples_fit_
-
-    @property
-    def labels_(self) -> NDArray[np.intp]:
-        """The anchor of each sample in the first member, (n,)."""
-        return self.regime_model.labels_
-
-    @property
-    def regime_model(self) -> FALL:
-        """The model whose anchors and labels are the regimes that pictures show: the first member.
-
-        It has the samples, the targets and the feature space of all members.
-        """
-        check_is_fitted(self)
-        return self.estimators_[0]
-
-    @property
-    def members(self) -> list[FALL]:
-        """The fitted models whose mean this is."""
-        check_is_fitted(self)
-        return self.estimators_
-
     def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
         """Predictions of samples by members that had not seen them, and the fold of each sample.
 
         None without a search, after samples were added or removed, and where folds overlap.
         """
         check_is_fitted(self)
-        folds = getattr(self, "_cv_folds", None)
-        return None if folds is None else (self.cv_prediction_, folds)
+        now = self.at_this_moment()
+        folds = now._folds_of_samples()
+        return None if folds is None else (now.cv_prediction_, folds)
 
-    @property
-    def feature_weights_(self) -> Array:
-        """How much each feature decides who is near: the mean over the members, (d,)."""
-        check_is_fitted(self)
-        if not any(hasattr(member, "feature_weights_") for member in self.estimators_):
-            raise AttributeError("all features count alike in deciding who is near")
-        alike = np.full(self.n_features_in_, 1 / self.n_features_in_)
-        return np.mean([getattr(m, "feature_weights_", alike) for m in self.estimators_], axis=0)
+    def _folds_of_samples(self) -> NDArray[np.intp] | None:
+        """The fold that tests each sample; None if there are none, or were of other samples."""
+        return getattr(self, "_cv_folds", None) if self.regime_model.samples.are_new else None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -204,8 +138,13 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **known: Any) -> Self:
-        for name in ["estimators_", *FITTED]:
-            self.__dict__.pop(name, None)
+        with self.writing():
+            fresh = self.unfitted()
+            fresh._fit_fresh(X, y, sample_weight, groups, **known)
+            return self.become(fresh)
+
+    def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any, **known: Any) -> None:
+        """Fit an ensemble that nobody reads yet."""
         inputs, targets = self._check_samples(X, y, **known)
         weights = check_sample_weights(sample_weight, len(inputs))
         check_some_weight(weights)
@@ -231,7 +170,7 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         n_members = self._n_members(clock)
         counts = counts_of(shares, n_members)
         samples = X, y, inputs, targets, weights
-        return self._fit_members(template, kinds, counts, *samples, seed, clock)
+        self._fit_members(template, kinds, counts, *samples, seed, clock)
 
     def _fit_members(
         self,
@@ -244,8 +183,8 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         targets: NDArray,
         weights: Array | None,
         seed: int,
-        clock: "Clock",
-    ) -> Self:
+        clock: Clock,
+    ) -> None:
         """Fit so many members of each kind; `inputs` and `targets` are X and y, checked."""
         plan = plan_groups(kinds, counts, self.n_neighborhoods, template)
         chances = self._feature_chances(
@@ -257,7 +196,6 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         fitted = self._fit_groups(made, X, y, weights, clock)
         self.estimators_ = [member for group in fitted for member in group]
         self._set_kinds(kinds, plan[: len(fitted)])
-        return self
 
     def refitted(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """An ensemble of the same kinds, in the same numbers, fitted on other samples."""
@@ -270,11 +208,12 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         template = self._member_class() if self.estimator is None else self.estimator
         kinds = [Kind(kind["params"], kind["max_features"]) for kind in self.kinds_]
         counts = np.array([kind["n_members"] for kind in self.kinds_])
-        given = X, y, inputs, targets, weights
+        samples = X, y, inputs, targets, weights
         seed = fixed_seed(self.random_state)
-        return other._fit_members(template, kinds, counts, *given, seed, Clock(None))
+        other._fit_members(template, kinds, counts, *samples, seed, Clock(None))
+        return other
 
-    def _n_members(self, clock: "Clock") -> int:
+    def _n_members(self, clock: Clock) -> int:
         """How many members the time is enough for; more anchors per neighbourhood gain little."""
         if clock.is_past(JUDGED_BY):
             return 1
@@ -315,7 +254,7 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         y: NDArray,
         weights: Array | None,
         seed: int,
-        clock: "Clock",
+        clock: Clock,
     ) -> tuple[list[Kind], Array]:
         """Kinds of members by a search, and their shares by cross-validation.
 
@@ -333,7 +272,8 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         )
         scored = search.run_search(X, y, weights, splits, seed, clock.at(SEARCHED_BY))
         self.best_params_ = {name: search.best_params_[name] for name in grid}
-        if clock.is_past(JUDGED_BY):  # no time to compare kinds
+        if scored.interrupted or clock.is_past(JUDGED_BY):  # no time to compare kinds
+            clock.run_out()
             kinds = [best_kind(search, list(grid))]
         else:
             kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
@@ -394,20 +334,13 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble
-        groups, n_before = groups_of(self.estimators_), self.regime_model.n_stored
-        done = 0
-        try:
-            for first, *siblings in groups:
-                first.append_together(siblings, X, y, sample_weight)
-                done += 1
-        except BaseException:
-            for first, *siblings in groups[:done]:  # all or none
-                first.take_back(n_before, siblings)
-            raise
-        finally:
-            for member in self.estimators_:
-                member.share_memory(self.estimators_)
-        self._cv_folds = None  # they were of other samples
+        made: Made = {}
+        groups = groups_of(self.estimators_)
+        self.estimators_ = in_order_of(
+            self.estimators_,
+            groups,
+            [first.appended(others, X, y, sample_weight, made) for first, *others in groups],
+        )
         return self
 
     def forget(self, indices: ArrayLike) -> Self:
@@ -424,13 +357,14 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         self
         """
         check_is_fitted(self)
-        groups = groups_of(self.estimators_)
-        numbers = [first.check_forget(indices) for first, *_ in groups]  # all or none
-        for (first, *siblings), removed in zip(groups, numbers, strict=True):
-            first.forget_together(siblings, removed)
-        for member in self.estimators_:
-            member.share_memory(self.estimators_)
-        self._cv_folds = None
+        with self.writing():
+            made: Made = {}
+            groups = groups_of(self.estimators_)
+            without = [
+                first.forgotten(others, first.check_forget(indices), made)
+                for first, *others in groups
+            ]
+            self.estimators_ = in_order_of(self.estimators_, groups, without)
         return self
 
     def save(self, path: str | Path) -> None:
@@ -438,7 +372,7 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         save(self, path)
 
     def _fit_groups(
-        self, groups: list[list[FALL]], X: Any, y: Any, weights: Array | None, clock: "Clock"
+        self, groups: list[list[FALL]], X: Any, y: Any, weights: Array | None, clock: Clock
     ) -> list[list[FALL]]:
         """Fit groups, or as many as the time allows; an interrupt keeps those fitted so far."""
         size = len(groups) if clock.is_endless else effective_n_jobs(self.n_jobs)
@@ -455,128 +389,48 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
                     batch = groups[first : first + size]
                     calls = (delayed(self._fit_group)(group, X, y, weights) for group in batch)
                     # One by one, so that not all copies of the samples exist at once.
-                    for group in parallel(calls):
-                        for member in group:
-                            member.share_memory([*(m for g in fitted for m in g), group[0]])
-                        fitted.append(group)
-                        bar.advance(len(group))
+                    with interruptible():
+                        for group in parallel(calls):
+                            others = [member for one in fitted for member in one]
+                            fitted.append(sharing_memory(group, others))
+                            bar.advance(len(group))
             except KeyboardInterrupt:
                 if not fitted:
                     raise
                 warnings.warn(
                     f"The fit was interrupted; the ensemble has {sum(map(len, fitted))} of "
                     f"{n_members} members.",
-                    UserWarning,
+                    InterruptedWarning,
                     stacklevel=5,  # past scikit-learn's check of the parameters
                 )
         return fitted
 
-    def _predict_members(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
-        """Targets, or scores of classes, by each member, (T, q, m)."""
-        groups = groups_of(self.estimators_)
-
-        def predict(part: slice) -> Array:
-            left_out = None if without is None else without[part]
-            located: dict[int, Array] = {}
-            found = []
-            for first, *siblings in groups:
-                space = first.feature_space
-                if id(space) not in located:
-                    located[id(space)] = space.transform(X[part])
-                found.append(first.predict_together(siblings, located[id(space)], left_out))
-            return np.concatenate(found)
-
-        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
-        with one_blas_thread_for(len(X)):
-            if len(parts) == 1:
-                return predict(parts[0])
-            parallel = Parallel(len(parts), require="sharedmem")  # members are large
-            found = parallel(delayed(predict)(part) for part in parts)
-        return np.concatenate(found, axis=1)
-
-    def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
-        """The members' mean (q, m), or mean scores, for an array of queries known to be valid.
-
-        `without` (q,) are numbers of samples: each query is predicted without that sample.
-        """
-        return self._predict_members(X, without).mean(axis=0)
-
-    def _loo_prediction(self) -> Array:
-        parallel = Parallel(self.n_jobs, require="sharedmem", return_as="generator")
-        calls = (delayed(member.loo_numeric)() for member in self.estimators_)
-        total = sum(parallel(calls))
-        return self.regime_model.as_users_see(total / len(self.estimators_))
-
-    def explain(self, X: Any) -> LocalExplanation:
-        """The one linear model of each prediction, and the members' merged neighbours.
-
-        For a classifier, there is one such model per class: of its score.
-
-        Parameters
-        ----------
-        X : array-like (q, d)
-
-        Returns
-        -------
-        LocalExplanation
-        """
-        check_queries(self, X)
-        return self._mean_explanation(member.explain(X) for member in self.estimators_)
-
-    def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
-        return self._mean_explanation(m.explain_samples(indices) for m in self.estimators_)
-
-    def _mean_explanation(self, of_members: Iterable[LocalExplanation]) -> LocalExplanation:
-        """The mean of the members' explanations, with the neighbours of all of them."""
-        rows, shares = [], []
-        mean: dict[str, Any] = {}
-        for part in of_members:
-            rows.append(part.neighbors)
-            shares.append(part.neighbor_weights)
-            for name in MEANS:
-                mean[name] = mean.get(name, 0.0) + getattr(part, name) / len(self.estimators_)
-        neighbors, neighbor_weights = merge_neighbors(rows, shares)
-        prediction = mean["contributions"].sum(axis=1) + mean["intercept"]
-        return replace(
-            part,
-            prediction=self.regime_model.as_users_see(prediction),
-            **mean,
-            neighbors=neighbors,
-            neighbor_weights=neighbor_weights,
-            neighbor_labels=self.labels_[neighbors],
-            feature_weights=getattr(self, "feature_weights_", None),
-            model=self,
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        for member in getattr(self, "estimators_", []):
-            member.share_memory(self.estimators_)  # or each would hold a copy of the samples
-        return super().__getstate__()
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for member in getattr(self, "estimators_", []):
-            member.share_memory(self.estimators_)
+        if hasattr(self, "estimators_"):
+            self.estimators_ = sharing_memory(self.estimators_)
 
     def fitted_state(self) -> dict[str, Any]:
         """What a file has to hold: the members, and once what they share."""
         check_is_fitted(self)
-        spaces = [member.feature_space for member in self.estimators_]
+        now = self.at_this_moment()
+        spaces = [member.feature_space for member in now.estimators_]
         members = []
-        nearness = [member.nearness for member in self.estimators_]
-        for number, member in enumerate(self.estimators_):
+        nearness = [member.nearness for member in now.estimators_]
+        for number, member in enumerate(now.estimators_):
             like = nearness.index(member.nearness)  # a sibling, or one in the same space
             if like == number:
                 like = spaces.index(member.feature_space)
-            state = member.fitted_state(self.estimators_[like] if like < number else None)
+            state = member.fitted_state(now.estimators_[like] if like < number else None)
             members.append({"parameters": member.get_params(), "state": state, "like": like})
-        attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+        attributes = {name: getattr(now, name) for name in FITTED if hasattr(now, name)}
+        attributes["_cv_folds"] = now._folds_of_samples()
         return {"attributes": attributes, "members": members}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the fitted ensemble that `fitted_state` described."""
         check_stored_calibration(state["attributes"])
-        for name in FITTED:
+        for name in [*FITTED, "_cv_folds"]:
             if name in state["attributes"]:
                 setattr(self, name, state["attributes"][name])
         members: list[FALL] = []
@@ -589,6 +443,5 @@ class Ensemble(HowSure, WithoutItself, BaseEstimator):
         alike = {member.signature() for member in members}
         if len(alike) != 1:
             raise ValueError("its members do not fit each other")
-        for member in members:
-            member.share_memory(members)
-        self.estimators_ = members
+        self._known = {}
+        self.estimators_ = sharing_memory(members)

@@ -54,7 +54,8 @@ class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensembl
         used whole.
     time_budget : float, default=None
         Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
-        members share the time. A short budget gives fewer members.
+        members share the time. A short budget gives fewer members. An interrupt from the keyboard
+        keeps the members that are fitted by then, and one member if the search still runs.
     n_jobs : int, default=None
         Threads, in which members are fitted and predict side by side. Without a time budget,
         results do not depend on it.
@@ -115,9 +116,10 @@ class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensembl
         -------
         self
         """
-        if hasattr(self, "estimators_"):
-            return self._append(X, y, sample_weight)
-        return self._fit(X, y, sample_weight)
+        with self.writing():
+            if self.__sklearn_is_fitted__():
+                return self._append(X, y, sample_weight)
+            return self._fit(X, y, sample_weight)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the targets of X, (q,) or (q, m) as y was.
@@ -134,10 +136,11 @@ class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensembl
         -------
         mean, or (mean, std)
         """
-        X, as_users_see = check_queries(self, X), self.regime_model.as_users_see
+        now = self.at_this_moment()
+        X, as_users_see = check_queries(now, X), now.regime_model.as_users_see
         if not return_std:
-            return as_users_see(self.predict_checked(X))
-        known = self.conformal()
+            return as_users_see(now.predict_checked(X))
+        known = now.conformal()
         mean, scale = known.at(X)
         return as_users_see(mean), as_users_see(known.deviation_of(scale))
 
@@ -202,7 +205,8 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
         used whole.
     time_budget : float, default=None
         Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
-        members share the time. A short budget gives fewer members.
+        members share the time. A short budget gives fewer members. An interrupt from the keyboard
+        keeps the members that are fitted by then, and one member if the search still runs.
     n_jobs : int, default=None
         Threads, in which members are fitted and predict side by side. Without a time budget,
         results do not depend on it.
@@ -268,14 +272,16 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
         -------
         self
         """
-        if hasattr(self, "estimators_"):
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                return self._fit(X, y, sample_weight, classes=classes)
             check_classes(classes, self.classes_)
             return self._append(X, y, sample_weight)
-        return self._fit(X, y, sample_weight, classes=classes)
 
     def predict_scores(self, X: Any) -> Array:
         """The members' mean scores of the classes, (q, m); `explain` has their models."""
-        return self.predict_checked(check_queries(self, X))
+        now = self.at_this_moment()
+        return now.predict_checked(check_queries(now, X))
 
     def _total_weight(self) -> float:
         return self.regime_model.total_weight

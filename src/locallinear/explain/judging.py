@@ -28,6 +28,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ..runtime.interrupts import interrupts_end_it
 from ..runtime.threads import one_blas_thread
 
 Array = NDArray[np.float64]
@@ -115,7 +116,8 @@ def judge(
         with warnings.catch_warnings(), one_blas_thread():
             # A model that stops short of its optimum on a fold is still judged by its errors.
             warnings.simplefilter("ignore")
-            predicted[name][test] = clone(models[name]).fit(X[train], y[train]).predict(X[test])
+            with interrupts_end_it():
+                predicted[name][test] = clone(models[name]).fit(X[train], y[train]).predict(X[test])
         seconds[name] += (time.perf_counter() - start) / len(splits)
     return [Judged(name, predicted[name], seconds[name]) for name in models]
 

@@ -6,6 +6,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ..runtime.interrupts import interruptible
 from ..runtime.threads import in_threads, thread_parts
 from .forest import Codes, Forest
 
@@ -126,17 +127,21 @@ class LeafNeighbors:
     equally many leaves, the nearer one comes first, then the one with the lower row number.
     """
 
-    def __init__(self, forest: Forest, points: Array, searchable: Mask | None, n_jobs: int | None):
+    def __init__(
+        self,
+        forest: Forest,
+        points: Array,
+        searchable: Mask | None = None,
+        index: LeafIndex | None = None,
+    ):
         self.forest = forest
         self.points, self.searchable = points, searchable
-        self.n_jobs = n_jobs
-        self._index: LeafIndex | None = None
+        self._index = index
 
-    def update(self, points: Array, searchable: Mask | None) -> None:
-        """Use these points from now on: rows were appended or removed, or moved in memory."""
-        if len(points) < len(self.points):  # rows have new numbers
-            self._index = None
-        self.points, self.searchable = points, searchable
+    def update(self, points: Array, searchable: Mask | None) -> "LeafNeighbors":
+        """The same for these points: rows were appended or removed, or moved in memory."""
+        renumbered = len(points) < len(self.points)
+        return LeafNeighbors(self.forest, points, searchable, None if renumbered else self._index)
 
     def build(self) -> LeafIndex:
         """The index of all points; only points that are new go through the trees."""
@@ -154,7 +159,7 @@ class LeafNeighbors:
         self._index = made
         return made
 
-    def query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
+    def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first."""
         index, points = self.build(), np.ascontiguousarray(self.points)
         searchable = self.searchable
@@ -165,9 +170,10 @@ class LeafNeighbors:
         def search(part: slice) -> tuple[Rows, Rows]:
             codes = self.forest.leaves(X[part])
             given = X[part], codes, points, index.newest, searchable, n_neighbors
-            return index.structure.search(*given)
+            with interruptible():
+                return index.structure.search(*given)
 
-        workers = effective_n_jobs(self.n_jobs)
+        workers = effective_n_jobs(n_jobs)
         found = in_threads(search, thread_parts(len(X), workers), workers)
         n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         n_trees = len(self.forest.roots)

@@ -65,7 +65,7 @@ def learn_metric(
     feature_weights = np.ones(X.shape[1])
     for _ in range(rounds):
         points = X * feature_weights
-        near = Neighbors(points, None, n_jobs).query(points[centres], n_near)[1]
+        near = Neighbors(points).query(points[centres], n_near, n_jobs)[1]
         pair_weights = mass[:, None] * cut_at(sample_weights[near], N_NEAR)
         solution = _explain_differences(X, Y, centres, near, pair_weights)
         feature_weights = _with_unit_mean_square(np.sqrt(feature_weights * solution))

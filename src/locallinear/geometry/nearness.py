@@ -85,11 +85,11 @@ class Geometry:
         Z = self.space.transform(X)
         return Z, self.nearness.points(Z)
 
-    def index(self, points: Array, searchable: Mask | None, n_jobs: int | None) -> Index:
+    def index(self, points: Array, searchable: Mask | None) -> Index:
         """What finds neighbours among located points."""
         if isinstance(self.nearness, Forest):
-            return LeafNeighbors(self.nearness, points, searchable, n_jobs)
-        return Neighbors(points, searchable, n_jobs)
+            return LeafNeighbors(self.nearness, points, searchable)
+        return Neighbors(points, searchable)
 
     @classmethod
     def from_arrays(cls, d: int, space: dict[str, Any], nearness: dict[str, Any]) -> "Geometry":

@@ -7,9 +7,13 @@ returned). Points can be appended and removed: one structure holds the points th
 a second small one holds the points added since, and the newest few are compared one by one. All is
 built again once the rest has grown to a quarter of the first.
 
-A learned metric changes the points that `Neighbors` gets. Any other kind of nearness needs a class
-with the same `update`, `build` and `query`, such as `forest.LeafNeighbors`.
+`Neighbors` is a value: `update` returns another one, which shares the structures, and whoever uses
+the old one goes on finding the old points. A learned metric changes the points that `Neighbors`
+gets. Any other kind of nearness needs a class with the same `update`, `build` and `query`, such as
+`leaf_neighbors.LeafNeighbors`.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,6 +26,7 @@ from .cells import Cells, Few
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Parts = Sequence[Cells | Few]
 
 # So few numbers are compared sooner than cells are made of them.
 FEW_NUMBERS = 2**12
@@ -66,50 +71,47 @@ def leave_out(distances: Array, near: Rows, rows: Rows) -> tuple[Array, Rows]:
 
 
 class Neighbors:
-    """Finds the K nearest of a growing and shrinking set of points.
+    """Finds the K nearest of a set of points.
 
     Parameters
     ----------
     points : (n, d) array, kept by reference
     searchable : (n,) mask of the rows that may be found, or None for all
-    n_jobs : threads, as in scikit-learn, but None is all
+    parts : structures over the first of these rows, if there are some already
     """
 
-    def __init__(self, points: Array, searchable: Mask | None, n_jobs: int | None):
+    def __init__(self, points: Array, searchable: Mask | None = None, parts: Parts = ()):
         self.points = points
         self.searchable = searchable
-        self.n_jobs = n_jobs
-        self._parts: list[Cells | Few] = []
+        self._parts = parts
 
-    def update(self, points: Array, searchable: Mask | None) -> None:
-        """Use these points from now on: rows were appended or removed, or moved in memory."""
-        moved = not np.may_share_memory(points, self.points)
-        self.points, self.searchable = points, searchable
-        if moved:
-            self._parts = []  # the old parts would keep the old memory alive
-            self.build()
+    def update(self, points: Array, searchable: Mask | None) -> "Neighbors":
+        """The same for these points: rows were appended or removed, or moved in memory."""
+        # Parts of points that have moved would keep the old memory alive.
+        parts = self._parts if np.may_share_memory(points, self.points) else ()
+        return Neighbors(points, searchable, parts)
 
-    def query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
+    def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first.
 
-        There must be at least n_neighbors searchable rows.
+        There must be at least n_neighbors searchable rows. `n_jobs` are threads, as in
+        scikit-learn, but None is all.
         """
-        self.build()
-        workers = 1
+        parts, workers = self.build(), 1
         if len(X) * self.points.size > MIN_THREADED:
-            workers = all_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+            workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
         distances = np.empty((len(X), n_neighbors))
         rows = np.empty(distances.shape, dtype=np.intp)
 
-        def search(part: slice) -> None:
-            distances[part], rows[part] = self._query(X[part], n_neighbors)
+        def search(some: slice) -> None:
+            distances[some], rows[some] = self._query(parts, X[some], n_neighbors)
 
         in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
         return distances, rows
 
-    def _query(self, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
+    def _query(self, parts: Parts, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
         """The same for some of the queries."""
-        found = [part.candidates(X, n_neighbors, self.searchable) for part in self._parts]
+        found = [part.candidates(X, n_neighbors, self.searchable) for part in parts]
         rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
         usual = n_neighbors + 1
         crowded = (rows[:, usual:] >= 0).any(axis=1)
@@ -136,21 +138,26 @@ class Neighbors:
         order = np.lexsort((rows, distances), axis=1)[:, :n_neighbors]
         return np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
 
-    def build(self) -> None:
+    def build(self) -> Parts:
         """Cover all rows with a large part, a recent part and the newest rows."""
-        n = len(self.points)
+        # Several threads may run this: each works on what it has read, which is always complete.
+        n, parts = len(self.points), self._parts
+        if not parts or parts[-1].stop < n:
+            self._parts = parts = self._cover(n, parts)
+        return parts
+
+    def _cover(self, n: int, parts: Parts) -> Parts:
+        """Parts that cover n rows, with as much as possible of parts that cover fewer."""
         if self.points.size <= FEW_NUMBERS:
-            self._parts = [Few(self.points, 0, n)]
-            return
-        large = self._parts[0] if self._parts else None
+            return [Few(self.points, 0, n)]
+        large = parts[0] if parts else None
         if not isinstance(large, Cells) or n - large.stop > max(1024, large.stop // 4):
-            self._parts = [Cells(self.points, self.searchable, 0, n)]
-            return
-        recent = next((part for part in self._parts[1:] if isinstance(part, Cells)), None)
+            return [Cells(self.points, self.searchable, 0, n)]
+        recent = next((part for part in parts[1:] if isinstance(part, Cells)), None)
         stop = recent.stop if recent else large.stop
         if n - stop > max(64, (stop - large.stop) // 8):
             recent = Cells(self.points, self.searchable, large.stop, n)
-        parts: list[Cells | Few] = [large, recent] if recent else [large]
-        if n > parts[-1].stop:
-            parts.append(Few(self.points, parts[-1].stop, n))
-        self._parts = parts
+        cover: list[Cells | Few] = [large, recent] if recent else [large]
+        if n > cover[-1].stop:
+            cover.append(Few(self.points, cover[-1].stop, n))
+        return cover

@@ -75,9 +75,9 @@ def place_anchors(
     return Anchors(means.fit(Z[rows], sample_weight=mass).cluster_centers_)
 
 
-def rows_of_points(points: Array, neighbors: Neighbors) -> Rows:
+def rows_of_points(points: Array, neighbors: Neighbors, n_jobs: int | None) -> Rows:
     """The sample that each anchor point is; an error names the first that is none."""
-    distances, rows = neighbors.query(points, 1)
+    distances, rows = neighbors.query(points, 1, n_jobs)
     away = np.flatnonzero(distances[:, 0] > 0)
     if len(away):
         raise ValueError(

@@ -42,12 +42,12 @@ def assign_all(
         Neighbours are searched once for all of them.
     neighbors, deciding : finds neighbours among the rows of `deciding`, None for all
     total : `assignment_neighbors`
-    n_jobs : threads, over the models
+    n_jobs : threads, of the search and over the models
     """
     samples = fitted[0][0]
     votes = None
     if min(total, samples.n_searchable) > 1:
-        votes = _find_votes(samples, neighbors, deciding, Y, total)
+        votes = _find_votes(samples, neighbors, deciding, Y, total, n_jobs)
 
     def assign(of_model: Samples, models: Array) -> None:
         labels, residuals = choose(samples["Z"], Y, models, votes)
@@ -86,14 +86,19 @@ class Votes:
 
 
 def _find_votes(
-    samples: Samples, neighbors: Index, deciding: Rows | None, Y: Array, total: int
+    samples: Samples,
+    neighbors: Index,
+    deciding: Rows | None,
+    Y: Array,
+    total: int,
+    n_jobs: int | None,
 ) -> Votes:
     """The samples whose errors decide, found by their nearness."""
     n, points, weights = len(samples["Z"]), samples.points, samples.get("weights")
     A = min(total, samples.n_searchable)
     near = np.empty((n, A), dtype=np.int32)
     for block in row_chunks(n, A * 16):
-        near[block] = neighbors.query(points[block], A)[1]
+        near[block] = neighbors.query(points[block], A, n_jobs)[1]
     if deciding is None:
         return Votes(samples["Z"], Y, near, assignment_shares(near, weights, total), None)
     # The sample itself first, then the nearest others.
@@ -152,7 +157,12 @@ def choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows
 
 
 def assign_new(
-    fitted: Sequence[tuple[Samples, Array]], neighbors: Index, first: int, Y: Array, total: int
+    fitted: Sequence[tuple[Samples, Array]],
+    neighbors: Index,
+    first: int,
+    Y: Array,
+    total: int,
+    n_jobs: int | None,
 ) -> None:
     """Write labels and residuals of the samples from row `first` on, which were added to others.
 
@@ -163,7 +173,7 @@ def assign_new(
     for block in row_chunks(len(Y), n_near * 16):  # neighbours are searched for many at once
         near = None
         if n_near > 1:
-            near = neighbors.query(samples.points[first:][block], n_near)[1]
+            near = neighbors.query(samples.points[first:][block], n_near, n_jobs)[1]
         for chunk in row_chunks(block.stop, n_near * (k * (m + 1) + d) * 8, block.start):
             around = None
             if near is not None:
@@ -201,6 +211,7 @@ def assign_labelled(
     points: Array,
     Y: Array,
     total: int,
+    n_jobs: int | None,
 ) -> Rows:
     """The best anchor of q labelled samples that are not stored, (q,).
 
@@ -215,7 +226,7 @@ def assign_labelled(
         )
         if n_others:
             # A stored sample with the same inputs is this one; otherwise it joins the near ones.
-            near = neighbors.query(points[chunk], n_near)[1]
+            near = neighbors.query(points[chunk], n_near, n_jobs)[1]
             known = (stored[near] == Z[chunk, None]).all(axis=2).any(axis=1)
             whole = near_errors(samples, models, near, total, len(stored), Y)
             errors += near_errors(samples, models, near[:, :n_others], n_others, len(stored), Y)

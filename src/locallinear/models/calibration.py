@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.local.probabilities import class_probabilities, fit_probability_map
+from .moments import Moments
 
 Array = NDArray[np.float64]
 
 
-class Calibrated:
+class Calibrated(Moments):
     """Probabilities of a classifier, by its `calibration_` where it has one."""
 
     classes_: NDArray
@@ -43,15 +44,17 @@ class Calibrated:
 
     def predict(self, X: Any) -> NDArray:
         """Predict the classes of X, (q,)."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        now = self.at_this_moment()
+        best = now.predict_proba(X).argmax(axis=1)
+        return now.classes_[best]
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m).
 
         They follow from the linear scores that `explain` returns, and keep their order: see Notes.
         """
-        return self.probabilities_of(self.predict_scores(X))
+        now = self.at_this_moment()
+        return now.probabilities_of(now.predict_scores(X))
 
 
 def calibration_of(scores: Array, Y: Array, weights: Array | None) -> dict[str, float]:

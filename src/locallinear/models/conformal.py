@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
 from ..kernels.local.spread import conformal_quantiles, fit_exponents, fit_growth
-from .siblings import groups_of
+from .siblings import groups_of, in_order_of
 from .surroundings import MEMBER_AROUND, N_AROUND, Member, View, predict_samples, view
 
 Array = NDArray[np.float64]
@@ -363,11 +363,8 @@ def _unit(sizes: Any) -> Array:
 
 def _refitted(members: list[Member], kept: Rows) -> list[Member]:
     """The members, fitted again on some of the samples; siblings are siblings again."""
-    again: dict[int, Member] = {}
-    for group in groups_of(members):
-        fitted = group[0].refitted(kept, group[1:])
-        again |= {id(member): new for member, new in zip(group, fitted, strict=True)}
-    return [again[id(member)] for member in members]
+    groups = groups_of(members)
+    return in_order_of(members, groups, [first.refitted(kept, rest) for first, *rest in groups])
 
 
 def _same_key(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

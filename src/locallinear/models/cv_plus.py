@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from ..runtime.chunks import row_chunks
+from ..runtime.interrupts import interrupts_end_it
 from .conformal import Conformal
 
 Array = NDArray[np.float64]
@@ -39,7 +40,8 @@ class CVPlus:
         self._folds: list[tuple[Conformal, Array, Array]] = []
         for kept, tested in _folds(len(X), groups):
             v = None if weights is None else weights[kept]
-            fitted = clone(estimator).fit(X[kept], y[kept], v)
+            with interrupts_end_it():
+                fitted = clone(estimator).fit(X[kept], y[kept], v)
             known = fitted.conformal()
             prediction, scale = known.at(X[tested])
             counts = np.ones(len(tested)) if weights is None else weights[tested]

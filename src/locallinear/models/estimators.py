@@ -13,6 +13,7 @@ from ..io import register
 from .calibration import Calibrated
 from .fall import FALL
 from .intervals import ClassSets, Intervals
+from .samples import Made
 
 Array = NDArray[np.float64]
 
@@ -149,28 +150,31 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
         -------
         self
         """
-        self.__dict__.pop("_samples", None)  # a fit that fails must not leave parts of two models
-        X, Y = self._check_samples(X, y, reset=True)
-        self._fit(X, Y, sample_weight, graph)
-        return self
+        with self.writing():
+            fresh = self.unfitted()
+            X, Y = fresh._check_samples(X, y, reset=True)
+            fresh._fit(X, Y, sample_weight, graph)
+            return self.become(fresh)
 
     def fit_together(
         self, siblings: "Sequence[FALLRegressor]", X: Any, y: Any, sample_weight: Any = None
     ) -> None:
-        """Fit this model and its siblings, whose parameters differ by `random_state` alone.
+        """Fit this model, which nobody reads yet, and its siblings.
 
-        Siblings share the geometry, which is this model's, and the search for neighbours; each has
-        anchors of its own.
+        Their parameters differ by `random_state` alone. Siblings share the geometry, which is this
+        model's, and the search for neighbours; each has anchors of its own.
         """
         X, Y = self._check_samples(X, y, reset=True)
         self._fit(X, Y, sample_weight, None, siblings)
 
-    def append_together(
-        self, siblings: "Sequence[FALLRegressor]", X: Any, y: Any, sample_weight: Any
-    ) -> None:
-        """Add samples to this model and its siblings."""
+    def appended(
+        self, siblings: "Sequence[FALL]", X: Any, y: Any, sample_weight: Any, made: Made
+    ) -> list[FALL]:
+        """Itself and its siblings with more samples; `made` as in `Samples.append`."""
         X, Y = self._check_samples(X, y, reset=False)
-        self._append(X, Y, sample_weight, siblings)
+        models = [self, *siblings]
+        fitted = self._appended(siblings, X, Y, sample_weight, made)
+        return [model.with_fitted(each) for model, each in zip(models, fitted, strict=True)]
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -184,15 +188,17 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
         -------
         self
         """
-        if not hasattr(self, "_samples"):
-            return self.fit(X, y, sample_weight)
-        X, Y = self._check_samples(X, y, reset=False)
-        self._append(X, Y, sample_weight)
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                return self.fit(X, y, sample_weight)
+            X, Y = self._check_samples(X, y, reset=False)
+            self._append(X, Y, sample_weight)
         return self
 
     def predict(self, X: Any) -> Array:
         """Predict the targets of X, (q,) or (q, m) as y was."""
-        return self.as_users_see(self.predict_numeric(X))
+        now = self.at_this_moment()
+        return now.as_users_see(now.predict_numeric(X))
 
     def assign(self, X: Any, y: Any) -> NDArray[np.intp]:
         """The anchor that predicts each sample best, (q,).
@@ -200,7 +206,8 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
         For new samples with known targets, it is what `labels_` is for the training samples.
         """
         check_is_fitted(self)
-        return self._assign_labelled(*self._check_samples(X, y, reset=False))
+        now = self.at_this_moment()
+        return now._assign_labelled(*now._check_samples(X, y, reset=False))
 
     def _check_samples(self, X: Any, y: Any, *, reset: bool) -> tuple[Array, Array]:
         X, targets = validated_targets(self, X, y, reset=reset)
@@ -343,11 +350,12 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         -------
         self
         """
-        self.__dict__.pop("_samples", None)  # a fit that fails must not leave parts of two models
-        X, y = validated_classes(self, X, y)
-        self._set_classes(np.unique(y))
-        self._fit(X, self._one_hot(y), sample_weight, graph)
-        return self
+        with self.writing():
+            fresh = self.unfitted()
+            X, y = validated_classes(fresh, X, y)
+            fresh._set_classes(np.unique(y))
+            fresh._fit(X, fresh._one_hot(y), sample_weight, graph)
+            return self.become(fresh)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -365,12 +373,14 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         -------
         self
         """
-        if hasattr(self, "_samples"):
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                fresh = self.unfitted()
+                fresh.fit_together((), X, y, sample_weight, classes)
+                return self.become(fresh)
             check_classes(classes, self.classes_)
             X, y = validated_classes(self, X, y, reset=False)
             self._append(X, self._one_hot(y), sample_weight)
-        else:
-            self.fit_together((), X, y, sample_weight, classes)
         return self
 
     def fit_together(
@@ -386,12 +396,14 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         self._set_classes(np.unique(y if classes is None else classes))
         self._fit(X, self._one_hot(y), sample_weight, None, siblings)
 
-    def append_together(
-        self, siblings: "Sequence[FALLClassifier]", X: Any, y: Any, sample_weight: Any
-    ) -> None:
-        """Add samples to this model and its siblings."""
+    def appended(
+        self, siblings: "Sequence[FALL]", X: Any, y: Any, sample_weight: Any, made: Made
+    ) -> list[FALL]:
+        """Itself and its siblings with more samples; `made` as in `Samples.append`."""
         X, y = validated_classes(self, X, y, reset=False)
-        self._append(X, self._one_hot(y), sample_weight, siblings)
+        models = [self, *siblings]
+        fitted = self._appended(siblings, X, self._one_hot(y), sample_weight, made)
+        return [model.with_fitted(each) for model, each in zip(models, fitted, strict=True)]
 
     def predict_scores(self, X: Any) -> Array:
         """The linear scores of the classes, (q, m); `explain` has their models."""
@@ -406,11 +418,11 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         For new samples with known targets, it is what `labels_` is for the training samples.
         """
         check_is_fitted(self)
-        X, y = validated_classes(self, X, y, reset=False)
-        return self._assign_labelled(X, self._one_hot(y))
+        now = self.at_this_moment()
+        X, y = validated_classes(now, X, y, reset=False)
+        return now._assign_labelled(X, now._one_hot(y))
 
     def _set_classes(self, classes: NDArray) -> None:
-        self.__dict__.pop("calibration_", None)  # it was of another fit
         self.classes_ = classes
         self._target_names = [str(c) for c in classes]
 

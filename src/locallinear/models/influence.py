@@ -15,13 +15,14 @@ from ..checks.inputs import check_queries
 from ..kernels.local.smoother import anchor_loads, neighbor_gains
 from ..runtime.chunks import row_chunks
 from .anchor_samples import AnchorMaps
+from .moments import Moments
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Member = Any  # a FALL model, whose module imports this one
 
 
-class Influence:
+class Influence(Moments):
     """What all estimators say about the part of each training sample in a prediction."""
 
     @property
@@ -61,7 +62,8 @@ class Influence:
         >>> np.allclose(model.influence(X[:3]) @ y, model.predict(X[:3]))
         True
         """
-        return self.influence_checked(check_queries(self.members[0], X))
+        now = self.at_this_moment()
+        return now.influence_checked(check_queries(now.members[0], X))
 
     def influence_checked(self, X: Array, without: Rows | None = None) -> csr_array:
         """The same for an array of queries that are known to be valid.
@@ -93,11 +95,12 @@ class Influence:
         float
         """
         check_is_fitted(self)
-        X, _ = self.members[0].training_samples()
+        now = self.at_this_moment()
+        X, _ = now.members[0].training_samples()
         numbers, total = np.arange(len(X)), 0.0
         for chunk in row_chunks(len(X), 2**12):
             own = numbers[chunk]
-            part = self.influence_checked(X[chunk], own if without_itself else None)
+            part = now.influence_checked(X[chunk], own if without_itself else None)
             total += float(part[np.arange(len(own)), own].sum())
         return total
 

@@ -15,16 +15,13 @@ from .influence import Influence
 
 Array = NDArray[np.float64]
 
-# What is computed once from the samples, until they change.
-KNOWN = {"_known_errors", "_known_folds"}
-
 
 class HowSure(Influence):
-    """What regressors and classifiers say about what they know."""
+    """What regressors and classifiers say about what they know.
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in KNOWN}
+    What is computed once from the samples, until they change, is in `_known`, which an estimator
+    has in common with what it was at earlier moments.
+    """
 
     def novelty(self, X: Any) -> Array:
         """How unusual each query is for the model, from 0 to 1.
@@ -52,16 +49,17 @@ class HowSure(Influence):
         >>> model.novelty(X[:1] + 1.0).round(2)
         array([1.])
         """
-        X = check_queries(self.members[0], X)
-        return self.conformal().novelty(X)
+        now = self.at_this_moment()
+        X = check_queries(now.members[0], X)
+        return now.conformal().novelty(X)
 
     def conformal(self, groups: NDArray | None = None) -> Conformal:
         """The errors of the samples, and what tells their size: computed once, until a change."""
-        members = self.members
-        kept = self.__dict__.get("_known_errors")
+        members = self.at_this_moment().members
+        kept = self._known.get("errors")
         if kept is None or not kept.holds_for(members, groups):
             kept = Conformal(members, getattr(self, "n_jobs", None), groups)
-            self._known_errors = kept
+            self._known["errors"] = kept
         return kept
 
 
@@ -113,15 +111,16 @@ class Intervals(HowSure):
         >>> bool(((low <= y[400:]) & (y[400:] <= high)).mean() > 0.6)
         True
         """
-        first = self.members[0]
+        now = self.at_this_moment()
+        first = now.members[0]
         X = check_queries(first, X)
         half = (1.0 - check_coverage(coverage)) / 2
         levels = np.array([half, 1.0 - half])
         grouped = check_several_groups(groups, first.n_samples_fit_)
         if check_method(method) == "local":
-            found = self.conformal(grouped).quantiles(X, levels)
+            found = now.conformal(grouped).quantiles(X, levels)
         else:
-            found = self._cv_plus(grouped).quantiles(X, levels)
+            found = now._cv_plus(grouped).quantiles(X, levels)
         return found[:, 0] if first.one_target else found
 
     def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Array:
@@ -149,17 +148,18 @@ class Intervals(HowSure):
         >>> model.predict_quantiles(X[:2], [0.1, 0.5, 0.9]).shape
         (2, 3)
         """
-        first = self.members[0]
+        now = self.at_this_moment()
+        first = now.members[0]
         X = check_queries(first, X)
-        found = self.conformal().quantiles(X, check_levels(quantiles))
+        found = now.conformal().quantiles(X, check_levels(quantiles))
         return found[:, 0] if first.one_target else found
 
     def _cv_plus(self, groups: NDArray | None) -> CVPlus:
         """The estimator without each of the folds: fitted once, until a change."""
-        kept = self.__dict__.get("_known_folds")
+        kept = self._known.get("folds")
         if kept is None or not kept.holds_for(self.members, groups):
             kept = CVPlus(self, groups)
-            self._known_folds = kept
+            self._known["folds"] = kept
         return kept
 
 
@@ -192,9 +192,10 @@ class ClassSets(HowSure):
         >>> FALLClassifier(random_state=0).fit(X, y).predict_set(X[:1])
         array([[ True, False, False]])
         """
-        X = check_queries(self.members[0], X)
+        now = self.at_this_moment()
+        X = check_queries(now.members[0], X)
         level = np.array([check_coverage(coverage)])
-        known = self.conformal()
+        known = now.conformal()
         own = known.targets > 0.5
 
         def behind(scores: Array, samples: Any = slice(None)) -> Array:
@@ -210,7 +211,7 @@ class ClassSets(HowSure):
             furthest += max(
                 0.0, by_refits - conformal_quantiles(behind(alone, tested), v, level)[0]
             )
-        scores = np.mean([member.predict_checked(X) for member in self.members], axis=0)
+        scores = np.mean([member.predict_checked(X) for member in now.members], axis=0)
         found = margins(scores) <= furthest + 1e-9
         found[np.arange(len(X)), scores.argmax(axis=1)] = True
         return found

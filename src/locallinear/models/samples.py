@@ -1,6 +1,10 @@
-"""The fitted samples: rows that can be appended and removed cheaply."""
+"""The fitted samples, as values: adding and removing rows makes other samples.
 
-from collections.abc import Iterator
+Whoever reads samples while others are made sees all rows as they were. Nothing is copied for it:
+new rows are written behind those that any reader sees (see `Column`).
+"""
+
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,76 +16,126 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+# What one update of several models with the same samples has made already, by what it was made
+# from: a column that they share is added to once.
+Made = dict[Hashable, "Column"]
+
+# The columns that models of the same samples have alike, whatever their feature space.
+ALIKE = ("weights", "searchable")
+
 
 def weights_above_zero(weights: Array | None) -> Mask | None:
     """Which samples count and can be found as neighbours; None for all."""
     return None if weights is None or weights.all() else weights > 0
 
 
+class Column:
+    """An array of rows that never change; `append` returns another column.
+
+    That one is in the same memory, which grows by a quarter at a time. Only one column can be made
+    there from these rows: a second one copies them first.
+
+    Parameters
+    ----------
+    values : the rows
+    memory : an array that begins with them, if nobody else has the rows behind them
+    """
+
+    def __init__(self, values: NDArray, memory: NDArray | None = None):
+        self.values = values
+        self._free = [] if memory is None else [memory]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"values": self.values, "_free": []}  # a copy needs no memory behind the rows
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def append(self, new: NDArray) -> "Column":
+        """These rows and new ones behind them."""
+        start, stop = len(self), len(self) + len(new)
+        try:
+            memory = self._free.pop()  # of several threads, one gets it
+        except IndexError:
+            memory = self.values
+        if len(memory) < stop:
+            memory = np.empty((stop + stop // 4, *self.values.shape[1:]), dtype=self.values.dtype)
+            memory[:start] = self.values
+        memory[start:stop] = new
+        return Column(memory[:stop], memory)
+
+    def take(self, rows: Rows) -> "Column":
+        """Some of the rows, in memory of their own."""
+        return Column(self.values[rows])
+
+
 class Samples:
-    """Columns of equal length in memory that grows by a quarter at a time.
+    """Columns of equal length.
 
     A removed row stays stored, unsearchable, until removed rows are a tenth of all. Users number
     the samples that are left, 0 to len(self) − 1; `rows` and `numbers` translate.
 
     Parameters
     ----------
-    searchable : mask of the rows that may be found as neighbours, or None for all
-    columns : arrays whose first axis is the samples
+    columns : by name; one that is called `searchable` is a mask of the rows that may be found as
+        neighbours, and without it all may be found
+    live : the rows that are left; None while nothing is removed
+    are_new : whether no rows came or went since the fit
     """
 
-    def __init__(self, searchable: Mask | None, **columns: NDArray):
-        self._buffers = columns
-        self._used = len(next(iter(columns.values())))
-        self._live: Rows | None = None  # None while nothing is removed
-        self.version = 0  # how often rows came or went
-        self.n_searchable = self._used
-        if searchable is not None:
-            self._buffers["searchable"] = searchable
-            self.n_searchable = int(np.count_nonzero(searchable))
+    def __init__(
+        self, columns: dict[str, Column], live: Column | None = None, *, are_new: bool = True
+    ):
+        self._columns, self._live, self.are_new = columns, live, are_new
+        self.n_stored = len(next(iter(columns.values())))
+        mask = self.searchable
+        self.n_searchable = self.n_stored if mask is None else int(np.count_nonzero(mask))
 
     @classmethod
-    def located(cls, geometry: Geometry, searchable: Mask | None, **columns: NDArray) -> "Samples":
+    def located(cls, geometry: Geometry, searchable: Mask | None, **arrays: NDArray) -> "Samples":
         """Samples with inputs Z in a geometry's space, located for the neighbour search.
 
         There is a column `points` only where Z itself does not say where the samples are.
         """
-        points = geometry.nearness.points(columns["Z"])
-        if points is not columns["Z"]:
-            columns["points"] = points
-        return cls(searchable, **columns)
+        points = geometry.nearness.points(arrays["Z"])
+        if points is not arrays["Z"]:
+            arrays["points"] = points
+        if searchable is not None:
+            arrays["searchable"] = searchable
+        return cls.from_arrays(**arrays)
 
-    def beside(self, **columns: NDArray) -> "Samples":
-        """The same rows with more columns, in the same memory as far as they are the same."""
-        mask = self.searchable
-        shared = {name: self[name] for name in self if name != "searchable"}
-        return Samples(None if mask is None else mask.copy(), **shared, **columns)
+    @classmethod
+    def from_arrays(cls, **arrays: NDArray) -> "Samples":
+        """Samples with these columns."""
+        return cls({name: Column(array) for name, array in arrays.items()})
 
-    def __getstate__(self) -> dict[str, Any]:
-        self.trim()
-        return self.__dict__.copy()
+    def beside(self, **arrays: NDArray) -> "Samples":
+        """The same rows with more columns."""
+        more = {name: Column(array) for name, array in arrays.items()}
+        return Samples(self._columns | more, self._live, are_new=self.are_new)
+
+    def sharing(self, other: "Samples", names: tuple[str, ...]) -> "Samples":
+        """The same rows, with these columns in the memory of samples whose columns are equal."""
+        shared = {name: other._columns[name] for name in names if name in self}
+        return Samples(self._columns | shared, self._live, are_new=self.are_new)
 
     def __len__(self) -> int:
-        return self._used if self._live is None else len(self._live)
+        return self.n_stored if self._live is None else len(self._live)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._buffers)
+        return iter(self._columns)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._buffers
+        return name in self._columns
 
     def __getitem__(self, name: str) -> NDArray:
         """A column, removed rows included."""
-        return self._buffers[name][: self._used]
+        return self._columns[name].values
 
     def get(self, name: str) -> NDArray | None:
         """A column, or None where there is none of that name."""
-        return self[name] if name in self._buffers else None
-
-    @property
-    def n_stored(self) -> int:
-        """The number of rows, removed rows included."""
-        return self._used
+        column = self._columns.get(name)
+        return None if column is None else column.values
 
     @property
     def points(self) -> NDArray:
@@ -95,75 +149,58 @@ class Samples:
 
     def rows(self, numbers: Rows | None = None) -> Rows:
         """The rows of the samples with these numbers; without numbers, of all."""
-        live = np.arange(self._used) if self._live is None else self._live
+        live = np.arange(self.n_stored) if self._live is None else self._live.values
         return live if numbers is None else live[numbers]
 
     def numbers(self, rows: Rows) -> Rows:
         """The numbers of the samples in these rows."""
-        return rows if self._live is None else np.searchsorted(self._live, rows)
+        return rows if self._live is None else np.searchsorted(self._live.values, rows)
 
-    def append(self, searchable: Mask, **columns: NDArray) -> int:
-        """Add rows to the end; returns the first of them."""
-        self.version += 1
-        start, stop = self._used, self._used + len(searchable)
-        if "searchable" not in self and not searchable.all():
-            self._buffers["searchable"] = np.ones(start, dtype=bool)
-        if "searchable" in self:
-            columns["searchable"] = searchable
-        for name, new in columns.items():
-            buffer = self._buffers[name]
-            if stop > len(buffer):
-                grown = np.empty((stop + stop // 4, *buffer.shape[1:]), dtype=buffer.dtype)
-                grown[:start] = buffer[:start]
-                self._buffers[name] = buffer = grown
-            buffer[start:stop] = new
-        if self._live is not None:
-            self._live = np.concatenate([self._live, np.arange(start, stop)])
-        self._used = stop
-        self.n_searchable += int(np.count_nonzero(searchable))
-        return start
+    def append(self, made: Made, weights: Array | None, **new: NDArray) -> "Samples":
+        """These samples and new ones behind them; each column of `new` has their values.
 
-    def cut(self, first: int) -> None:
-        """Take back what `append` added from row `first` on."""
-        self.version += 1
-        if "searchable" in self:
-            self.n_searchable -= int(np.count_nonzero(self["searchable"][first:]))
-        else:
-            self.n_searchable = first
-        if self._live is not None:
-            self._live = self._live[self._live < first]
-        self._used = first
-
-    def trim(self) -> None:
-        """Free the memory that is kept ready for more rows."""
-        for name, buffer in self._buffers.items():
-            if len(buffer) > self._used:
-                self._buffers[name] = buffer[: self._used]
-
-    def add_column(self, name: str, value: float) -> None:
-        """Add a column that has the same value in all rows so far."""
-        self._buffers[name] = np.full(self._used, value)
-
-    def share(self, other: "Samples", names: tuple[str, ...]) -> bool:
-        """Hold these columns in the memory of samples whose columns are equal.
-
-        Returns whether any column moved.
+        Labels and residuals are of this model alone: they can be written until others see them.
         """
-        mine, theirs = self._buffers, other._buffers
-        moved = [name for name in names if name in mine and mine[name] is not theirs[name]]
-        for name in moved:
-            mine[name] = theirs[name]
-        return bool(moved)
+        n, columns = len(new["Z"]), dict(self._columns)
+        if weights is not None and "weights" not in columns:
+            columns["weights"] = Column(np.ones(self.n_stored))
+        if "weights" in columns:
+            new["weights"] = np.ones(n) if weights is None else weights
+        searchable = np.ones(n, dtype=bool) if weights is None else weights > 0
+        if "searchable" not in columns and not searchable.all():
+            columns["searchable"] = Column(np.ones(self.n_stored, dtype=bool))
+        if "searchable" in columns:
+            new["searchable"] = searchable
 
-    def remove(self, numbers: Rows) -> None:
-        """Remove the rows with these numbers."""
-        self.version += 1
-        if "searchable" not in self:
-            self.add_column("searchable", True)
-        gone = self.rows(numbers)
-        self.n_searchable -= int(np.count_nonzero(self["searchable"][gone]))
-        self["searchable"][gone] = False
-        self._live = np.delete(self.rows(), numbers)
-        if self._used - len(self._live) > self._used // 10:
-            self._buffers = {name: buffer[self._live] for name, buffer in self._buffers.items()}
-            self._used, self._live = len(self._live), None
+        def grown(name: str, column: Column) -> Column:
+            if name in ("labels", "residuals"):
+                return column.append(new[name])
+            key = name if name in ALIKE else column
+            if key not in made:
+                made[key] = column.append(new[name])
+            return made[key]
+
+        columns = {name: grown(name, column) for name, column in columns.items()}
+        live = self._live
+        if live is not None:
+            if "live" not in made:
+                made["live"] = live.append(np.arange(self.n_stored, self.n_stored + n))
+            live = made["live"]
+        return Samples(columns, live, are_new=False)
+
+    def remove(self, made: Made, numbers: Rows) -> "Samples":
+        """These samples without those that have these numbers."""
+        if "live" not in made:
+            mask = np.ones(self.n_stored, bool) if self.searchable is None else self.searchable
+            mask = mask.copy()
+            mask[self.rows(numbers)] = False
+            made["searchable"] = Column(mask)
+            made["live"] = Column(np.delete(self.rows(), numbers))
+        columns, live = self._columns | {"searchable": made["searchable"]}, made["live"]
+        if self.n_stored - len(live) <= self.n_stored // 10:
+            return Samples(columns, live, are_new=False)
+        for column in columns.values():
+            if column not in made:
+                made[column] = column.take(live.values)
+        columns = {name: made[column] for name, column in columns.items()}
+        return Samples(columns, are_new=False)

@@ -43,7 +43,7 @@ def neighbor_graph(X: Array, n_neighbors: int) -> tuple[Rows, Edges, Array]:
 def _nearest_pairs(X: Array, n_neighbors: int) -> tuple[Rows, Rows, Array]:
     """Pairs (low, high) of which one is among the other's K nearest, and their distances."""
     n, K = len(X), min(n_neighbors, len(X) - 1)
-    neighbors = Neighbors(X, None, None).query(X, K + 1)[1]  # every row is its own neighbour
+    neighbors = Neighbors(X).query(X, K + 1)[1]  # every row is its own neighbour
     near, far = np.repeat(np.arange(n), K + 1), neighbors.ravel()
     low, high = np.minimum(near, far), np.maximum(near, far)
     pairs = np.unique((low * n + high)[low < high])

@@ -16,6 +16,7 @@ from ..geometry.neighbors import Neighbors
 from ..kernels.local.combine import distance_weights
 from ..kernels.network.geometric_median import geometric_median_weights
 from ..runtime.chunks import row_chunks
+from ..runtime.interrupts import interruptible
 from ..runtime.threads import one_blas_thread
 from .graph import merge_samples, neighbor_graph, order_nodes, sort_nodes
 from .inputs import check_edge_penalties, check_query_graph, check_weighted_graph
@@ -173,7 +174,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             np.arange(rows.shape[1]) < X.shape[1],
         )
         start = self._previous_models(node, (len(X), X.shape[1] + 1, Y.shape[1]))
-        with one_blas_thread():
+        with one_blas_thread(), interruptible():
             solution = solve(
                 problem,
                 self.tol,
@@ -194,7 +195,7 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.objective_ = solution.objective + unavoidable
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
-        self._neighbors = Neighbors(X, None, None)
+        self._neighbors = Neighbors(X)
         self._n_neighbors = min(self.n_neighbors, len(X))
         return self
 

@@ -20,6 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from .. import FALLRegressorCV
 from ..runtime.extras import extra
+from ..runtime.interrupts import interrupts_end_it
 from ..tune import suggest_params
 
 Array = NDArray[np.float64]
@@ -159,13 +160,8 @@ def search_fall(
         random_state=seed,
         n_jobs=n_jobs,
     )
-    with warnings.catch_warnings():
-        # An interrupted search warns and keeps its best; here a part of the space is no result.
-        warnings.filterwarnings("error", "The search was interrupted")
-        try:
-            search.fit(X, y)
-        except UserWarning as interruption:
-            raise KeyboardInterrupt from interruption
+    with interrupts_end_it():  # a part of the space is no result
+        search.fit(X, y)
     params = {name: search.best_params_[name] for name in space}
     return Tuned(params, -float(search.best_score_), int(search.n_configurations_))
 

@@ -35,7 +35,8 @@ class AnchorSet:
         self._moments_kept: dict[tuple[int, int, bool], Moments] = {}
         if anchors.models is None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            self.near = fold.neighbors.query(fold.nearness.points(anchors.points), n_near)[1]
+            located = fold.nearness.points(anchors.points)
+            self.near = fold.neighbors.query(located, n_near, fold.n_jobs)[1]
 
     @property
     def assignment_bytes(self) -> int:

@@ -13,7 +13,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
     MultiOutputMixin,
@@ -35,6 +34,7 @@ from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..models.intervals import ClassSets, HowSure, Intervals
 from ..models.without_itself import WithoutItself
+from ..runtime.interrupts import InterruptedWarning
 from ..runtime.progress import Progress
 from ..runtime.threads import processes_chosen
 from . import scores as _scores
@@ -50,7 +50,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin, BaseEstimator):
+class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
     """A search without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -115,6 +115,13 @@ class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
+        with self.writing():
+            fresh = self.unfitted()
+            fresh._fit_fresh(X, y, sample_weight, groups)
+            return self.become(fresh)
+
+    def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Search and fit, as an estimator that nobody reads yet."""
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
         inputs, targets = self._check_samples(X, y)
         weights = check_sample_weights(sample_weight, len(inputs))
@@ -136,7 +143,13 @@ class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin, BaseEstimator):
         self.best_estimator_.fit(X, y, sample_weight)
         for name, value in learned.items():
             setattr(self.best_estimator_, name, value)
-        return self
+
+    def at_this_moment(self) -> Self:
+        """The search as it is now: later updates of its best estimator do not reach it."""
+        now = super().at_this_moment()
+        if "best_estimator_" in now.__dict__:
+            now.best_estimator_ = now.best_estimator_.at_this_moment()
+        return now
 
     def run_search(
         self,
@@ -169,8 +182,8 @@ class _SearchCV(HowSure, WithoutItself, MetaEstimatorMixin, BaseEstimator):
             warnings.warn(
                 f"The search was interrupted; the best of {self.n_configurations_:,} "
                 f"configurations is kept, of {total:,} in the grid.",
-                UserWarning,
-                stacklevel=4,  # past scikit-learn's check of the parameters
+                InterruptedWarning,
+                stacklevel=5,  # past scikit-learn's check of the parameters
             )
         at_edges = ", ".join(edges(grid, self.best_params_))
         if self.verbose and at_edges:

@@ -123,15 +123,15 @@ class Fold:
         self.Y, self.weights = Y, weights
         samples = Samples.located(geometry, weights_above_zero(weights), Z=self.Z)
         self.points, self.n_searchable = samples.points, samples.n_searchable
-        self.neighbors = geometry.index(samples.points, samples.searchable, n_jobs)
+        self.neighbors = geometry.index(samples.points, samples.searchable)
         self.queries, query_points = geometry.locate(queries)
         numbers = np.array(grid["n_neighbors"])
         # Increasing numbers of neighbours of a prediction.
         self.neighbor_counts = np.unique(numbers[numbers <= self.n_searchable]).tolist()
         n_near = max(self.neighbor_counts, default=1)
-        self.distances, self.near = self.neighbors.query(query_points, n_near)
+        self.distances, self.near = self.neighbors.query(query_points, n_near, n_jobs)
         self.floor = local_models.tie_floor(Y)
-        self.grid, self.seed = grid, seed
+        self.grid, self.seed, self.n_jobs = grid, seed, n_jobs
         self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}
         self._weightings: dict[tuple[int, bool], tuple[list[Weighting], dict[int, str]]] = {}
         self._lock = threading.Lock()
@@ -154,7 +154,7 @@ class Fold:
     def sample_neighbors(self) -> Rows:
         """The nearest samples of each sample, itself included, (n, A)."""
         n_near = min(max(self.grid["assignment_neighbors"]), self.n_searchable)
-        return self.neighbors.query(self.points, n_near)[1]
+        return self.neighbors.query(self.points, n_near, self.n_jobs)[1]
 
     def assignment_shares(self, n_near: int) -> tuple[Rows, Array]:
         """The samples whose errors decide a sample's anchor, (n, A), and how much each counts."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..checks.parameters import GEOMETRY
 from ..runtime.chunks import CACHE_BYTES, row_chunks
+from ..runtime.interrupts import interruptible
 from ..runtime.progress import Progress
 from ..runtime.threads import one_blas_thread
 from .anchor_sets import AnchorSet
@@ -90,7 +91,7 @@ class Search:
         try:
             # The matrix products are small: one thread per cell is faster than several threads
             # in each product.
-            with one_blas_thread():
+            with one_blas_thread(), interruptible():
                 self._score_cells(n_jobs)
         except KeyboardInterrupt:
             if not np.isfinite(self.best):

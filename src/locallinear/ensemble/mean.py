@@ -1,0 +1,149 @@
+"""What a fitted ensemble computes: the mean of its members, which is one model per prediction.
+
+The mean of linear models is a linear model, so explanations stay exact.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks.inputs import check_queries
+from ..models.explanation import LocalExplanation
+from ..models.fall import FALL
+from ..models.intervals import HowSure
+from ..models.siblings import groups_of
+from ..models.without_itself import WithoutItself
+from ..runtime.threads import one_blas_thread_for, thread_parts
+from .members import merge_neighbors
+
+Array = NDArray[np.float64]
+
+# What of an explanation is the mean of the members'.
+MEANS = ["coef", "intercept", "contributions", "anchor_part", "correction_part"]
+MEANS += ["baseline", "neighborhood_part", "difference_parts", "slopes"]
+
+
+class Mean(HowSure, WithoutItself):
+    """The mean of fitted models. Updates put another list of members in place."""
+
+    estimators_: list[FALL]
+    n_features_in_: int
+    n_jobs: int | None
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """How many samples the members keep."""
+        return self.regime_model.n_samples_fit_
+
+    @property
+    def labels_(self) -> NDArray[np.intp]:
+        """The anchor of each sample in the first member, (n,)."""
+        return self.regime_model.labels_
+
+    @property
+    def regime_model(self) -> FALL:
+        """The model whose anchors and labels are the regimes that pictures show: the first member.
+
+        It has the samples, the targets and the feature space of all members.
+        """
+        check_is_fitted(self)
+        return self.estimators_[0]
+
+    @property
+    def members(self) -> list[FALL]:
+        """The fitted models whose mean this is."""
+        check_is_fitted(self)
+        return self.estimators_
+
+    @property
+    def feature_weights_(self) -> Array:
+        """How much each feature decides who is near: the mean over the members, (d,)."""
+        members = self.members
+        if not any(hasattr(member, "feature_weights_") for member in members):
+            raise AttributeError("all features count alike in deciding who is near")
+        alike = np.full(self.n_features_in_, 1 / self.n_features_in_)
+        return np.mean([getattr(m, "feature_weights_", alike) for m in members], axis=0)
+
+    def _predict_members(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
+        """Targets, or scores of classes, by each member, (T, q, m)."""
+        groups = groups_of(self.members)
+
+        def predict(part: slice) -> Array:
+            left_out = None if without is None else without[part]
+            located: dict[int, Array] = {}
+            found = []
+            for first, *siblings in groups:
+                space = first.feature_space
+                if id(space) not in located:
+                    located[id(space)] = space.transform(X[part])
+                found.append(first.predict_together(siblings, located[id(space)], left_out))
+            return np.concatenate(found)
+
+        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
+        with one_blas_thread_for(len(X)):
+            if len(parts) == 1:
+                return predict(parts[0])
+            parallel = Parallel(len(parts), require="sharedmem")  # members are large
+            found = parallel(delayed(predict)(part) for part in parts)
+        return np.concatenate(found, axis=1)
+
+    def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
+        """The members' mean (q, m), or mean scores, for an array of queries known to be valid.
+
+        `without` (q,) are numbers of samples: each query is predicted without that sample.
+        """
+        return self._predict_members(X, without).mean(axis=0)
+
+    def _loo_prediction(self) -> Array:
+        members = self.members
+        parallel = Parallel(self.n_jobs, require="sharedmem", return_as="generator")
+        total = sum(parallel(delayed(member.loo_numeric)() for member in members))
+        return members[0].as_users_see(total / len(members))
+
+    def explain(self, X: Any) -> LocalExplanation:
+        """The one linear model of each prediction, and the members' merged neighbours.
+
+        For a classifier, there is one such model per class: of its score.
+
+        Parameters
+        ----------
+        X : array-like (q, d)
+
+        Returns
+        -------
+        LocalExplanation
+        """
+        now = self.at_this_moment()
+        check_queries(now, X)
+        return now._mean_explanation(member.explain(X) for member in now.estimators_)
+
+    def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
+        now = self.at_this_moment()
+        return now._mean_explanation(m.explain_samples(indices) for m in now.estimators_)
+
+    def _mean_explanation(self, of_members: Iterable[LocalExplanation]) -> LocalExplanation:
+        """The mean of the members' explanations, with the neighbours of all of them."""
+        rows, shares = [], []
+        mean: dict[str, Any] = {}
+        for part in of_members:
+            rows.append(part.neighbors)
+            shares.append(part.neighbor_weights)
+            for name in MEANS:
+                mean[name] = mean.get(name, 0.0) + getattr(part, name) / len(self.estimators_)
+        neighbors, neighbor_weights = merge_neighbors(rows, shares)
+        prediction = mean["contributions"].sum(axis=1) + mean["intercept"]
+        return replace(
+            part,
+            prediction=self.regime_model.as_users_see(prediction),
+            **mean,
+            neighbors=neighbors,
+            neighbor_weights=neighbor_weights,
+            neighbor_labels=self.labels_[neighbors],
+            feature_weights=getattr(self, "feature_weights_", None),
+            model=self,
+        )

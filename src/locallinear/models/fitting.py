@@ -1,0 +1,161 @@
+"""The fit of FALL: reads as the paper's Algorithms 1 and 3.
+
+Anchors first, each fitted on its neighbourhood, then each sample's anchor and its residual from
+that. docs/math.md maps symbols to names.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ..checks import arguments as checks
+from ..checks.parameters import GEOMETRY
+from ..geometry.nearness import Geometry, Index, fit_geometry
+from ..geometry.neighbors import Neighbors, neighbor_sets
+from ..kernels.local.anchors import fit_models
+from ..runtime.chunks import row_chunks
+from ..runtime.threads import one_blas_thread
+from .anchor_samples import AnchorSamples
+from .anchors import neighborhood_weights, neighborhoods, place_anchors, rows_of_points
+from .assignment import assign_all, deciding_rows
+from .fitted import Fitted
+from .samples import Samples, weights_above_zero
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Parameters = Any  # an estimator, of which only the parameters of FALL are read
+
+
+def fit_together(
+    siblings: Sequence[Parameters], X: Array, Y: Array, sample_weight: Any, graph: Any
+) -> list[Fitted]:
+    """Algorithm 1: anchors, then each sample's anchor and its residual from it.
+
+    Parameters
+    ----------
+    siblings : estimators whose parameters differ by `random_state` alone
+        They have one geometry, which is the first one's, and each has anchors of its own in it.
+    X, Y : (n, d) inputs in units, (n, m) numeric targets
+    sample_weight, graph : as users pass them to `fit`
+    """
+    first = siblings[0]
+    weights = checks.check_sample_weights(sample_weight, len(X))
+    checks.check_some_weight(weights)
+    if graph is not None:
+        graph = checks.check_graph(graph, len(X))
+    geometry, Z = fit_geometry(
+        X,
+        Y,
+        weights,
+        **{name: getattr(first, name) for name in GEOMETRY},
+        random_state=first.random_state,
+        n_jobs=first.n_jobs,
+    )
+    # What is written into X later must not reach the model.
+    columns: dict[str, NDArray] = {"Z": Z.copy() if Z is X else Z}
+    if weights is not None:
+        columns["weights"] = weights
+    samples = Samples.located(geometry, weights_above_zero(weights), **columns)
+    checks.check_enough_samples(first.n_neighbors, samples.n_searchable)
+    neighbors = geometry.index(samples.points, samples.searchable)
+    with one_blas_thread():
+        fitted = [fit_anchors(each, geometry, samples, neighbors, X, Y, graph) for each in siblings]
+        neighbors.build()
+        _assign_all(first, fitted, Y)
+    return fitted
+
+
+def fit_anchors(
+    parameters: Parameters,
+    geometry: Geometry,
+    samples: Samples,
+    neighbors: Index,
+    X: Array,
+    Y: Array,
+    graph: csr_array | None,
+) -> Fitted:
+    """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood.
+
+    The samples of the model that is returned have no labels and residuals yet.
+    """
+    p, space, weights = parameters, geometry.space, samples.get("weights")
+    anchors = place_anchors(
+        p.anchor_selection,
+        p.anchor_models,
+        p.n_anchors,
+        space,
+        samples["Z"],
+        Y.shape[1],
+        weights,
+        p.random_state,
+    )
+    own = samples.beside(residuals=np.empty_like(Y), labels=np.empty(len(Y), dtype=np.int32))
+    given = geometry, own, neighbors
+    if anchors.models is not None:
+        in_units = space.models_to_units(anchors.models)
+        constant = float(p.fit_intercept)
+        return Fitted(*given, anchors.models, constant, anchors.points, in_units, None)
+    points, rows = anchors.points, anchors.rows
+    if rows is not None:
+        where = X[rows]
+    elif isinstance(p.anchor_selection, str):
+        where = space.inverse(points)
+    else:
+        where = np.array(p.anchor_selection, dtype=np.float64)
+    near, total, padding = _around(p, geometry, samples, neighbors, points, rows, graph)
+    shaped_by = None
+    if p.anchor_alpha == 0 or p.anchor_l1_ratio == 0:
+        counted = neighborhood_weights(weights, near, total, padding)
+        shaped_by = AnchorSamples(
+            near.astype(np.int32),
+            None if (counted == 1).all() else counted,
+            float(p.anchor_alpha),
+            bool(p.fit_intercept),
+        )
+    Z = samples["Z"]
+    models = np.empty((len(points), Z.shape[1] + 1, Y.shape[1]))
+    for chunk in row_chunks(len(points), near.shape[1] * (Z.shape[1] + Y.shape[1]) * 8 * 4):
+        unused = None if padding is None else padding[chunk]
+        models[chunk] = fit_models(
+            *neighborhoods(Z, Y, weights, near[chunk], total, unused),
+            p.anchor_alpha,
+            p.anchor_l1_ratio,
+            p.fit_intercept,
+        )
+    in_units = space.models_to_units(models)
+    return Fitted(*given, models, float(p.fit_intercept), where, in_units, shaped_by)
+
+
+def _around(
+    parameters: Parameters,
+    geometry: Geometry,
+    samples: Samples,
+    neighbors: Index,
+    points: Array,
+    rows: Rows | None,
+    graph: csr_array | None,
+) -> tuple[Rows, float, NDArray[np.bool_] | None]:
+    """The samples around anchors, what their weights may add up to, and which do not count."""
+    n_jobs = parameters.n_jobs
+    if graph is None:
+        n_near = min(parameters.n_anchor_neighbors, samples.n_searchable)
+        near = neighbors.query(geometry.nearness.points(points), n_near, n_jobs)[1]
+        return near, parameters.n_anchor_neighbors, None
+    if rows is None:
+        rows = rows_of_points(points, Neighbors(samples["Z"], samples.searchable), n_jobs)
+    near, padding = neighbor_sets(graph, rows, samples.searchable)
+    return near, np.inf, padding
+
+
+def _assign_all(parameters: Parameters, siblings: Sequence[Fitted], Y: Array) -> None:
+    """Theorem 3: the anchors of the samples, whose targets are Y, in all these models."""
+    first = siblings[0]
+    samples, neighbors = first.samples, first.neighbors
+    total, deciding = parameters.assignment_neighbors, deciding_rows(samples)
+    if deciding is not None and total > 1:
+        neighbors = first.geometry.index(samples.points[deciding], None)
+    assigned = [(fitted.samples, fitted.models) for fitted in siblings]
+    assign_all(assigned, neighbors, deciding, Y, total, parameters.n_jobs)

@@ -1,0 +1,66 @@
+"""Estimators that can be read while they learn, and that an interrupt leaves whole.
+
+What is fitted is never changed where a reader can see it. A reader works on the estimator as it is
+at one moment (`at_this_moment`). Writers take turns (`writing`), make what is new beside what is
+old, and put it in place by one assignment: in `fit` the whole `__dict__` (`unfitted`, `become`), in
+updates one attribute. Whatever breaks off before that assignment leaves the estimator as it was.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+
+from ..runtime.interrupts import interruptible
+
+# Belongs to one estimator in one process: whose turn it is to write, and what was computed once
+# from the samples (see `intervals`).
+NOT_COPIED = ("_turn", "_known")
+
+
+class Moments(BaseEstimator):
+    """Reading at one moment, and writing in turns."""
+
+    # Private attributes that a fit sets; those that users see end in an underscore.
+    _private_fitted: ClassVar[tuple[str, ...]] = ()
+    _known: dict[str, Any]
+
+    def at_this_moment(self) -> Self:
+        """The estimator as it is now: later updates and parameters do not reach it."""
+        now = object.__new__(type(self))
+        now.__dict__ = self.__dict__.copy()
+        return now
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Context for one writer at a time; readers do not wait for it."""
+        # Made when it is first needed: scikit-learn allows an __init__ nothing but parameters.
+        with self.__dict__.setdefault("_turn", RLock()), interruptible():
+            yield
+
+    def unfitted(self) -> Self:
+        """The estimator with nothing fitted, to be fitted in its place."""
+        fresh = object.__new__(type(self))
+        fresh.__dict__ = {
+            name: value
+            for name, value in self.__dict__.items()
+            if not name.endswith("_") and name not in self._private_fitted
+        }
+        fresh.__dict__["_known"] = {}
+        return fresh
+
+    def become(self, fitted: Self) -> Self:
+        """Hold what was fitted, all at once; parameters stay as they are by now."""
+        mine = {name: getattr(self, name) for name in self._get_param_names()}
+        self.__dict__ = fitted.__dict__ | mine
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in NOT_COPIED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._known = {}

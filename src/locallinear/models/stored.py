@@ -1,0 +1,67 @@
+"""What a file holds of a fitted model, and the way back."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks.stored import check_stored_shapes
+from ..geometry.nearness import Geometry
+from .anchor_samples import AnchorSamples
+from .fitted import SHARED, Fitted
+from .samples import Samples
+
+# The attributes in a file that are parts of `Fitted`, under the names that they have there.
+PARTS = {
+    "anchor_points_": "anchor_points",
+    "anchor_models_": "anchor_models",
+    "_models": "models",
+    "_constant": "constant",
+}
+
+
+def described(fitted: Fitted, like: Fitted | None) -> dict[str, Any]:
+    """Plain values and arrays that describe a fitted model.
+
+    `like` is in the file too: what this model shares with it is left out, that is the space and the
+    samples' inputs, and of siblings the nearness as well.
+    """
+    samples, geometry = fitted.samples, fitted.geometry
+    names = [name for name in samples if name != "points"]
+    state: dict[str, Any] = {
+        "attributes": {name: getattr(fitted, part) for name, part in PARTS.items()}
+    }
+    if like is None or like.geometry.nearness is not geometry.nearness:
+        state["nearness"] = geometry.nearness.arrays()
+    if fitted.anchor_samples is not None:
+        state["anchor_samples"] = fitted.anchor_samples.arrays()
+    if like is None:
+        state["space"] = geometry.space.arrays()
+    else:
+        names = [name for name in names if name not in SHARED]
+    rows = samples.rows()
+    state["samples"] = {name: samples[name][rows] for name in names}
+    return state
+
+
+def revived(state: dict[str, Any], like: Fitted | None) -> Fitted:
+    """The fitted model that `described` described; refused where the arrays cannot be one."""
+    columns: dict[str, NDArray] = dict(state["samples"])
+    attributes, space = state["attributes"], state.get("space")
+    if like is not None:
+        space = like.geometry.space.arrays()
+        columns |= {name: like.samples[name] for name in SHARED if name in like.samples}
+    assert space is not None
+    check_stored_shapes(columns, attributes, space)
+    if like is not None and "nearness" not in state:
+        geometry = like.geometry
+    else:
+        geometry = Geometry.from_arrays(columns["Z"].shape[1], space, state["nearness"])
+    anchor_samples = None
+    if "anchor_samples" in state:
+        shape = len(attributes["_models"]), len(columns["Z"])
+        anchor_samples = AnchorSamples.from_arrays(*shape, **state["anchor_samples"])
+    searchable: NDArray[np.bool_] | None = columns.pop("searchable", None)
+    samples = Samples.located(geometry, searchable, **columns)
+    parts = {part: attributes[name] for name, part in PARTS.items()}
+    return Fitted.indexed(geometry, samples, **parts, anchor_samples=anchor_samples)
