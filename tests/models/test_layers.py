@@ -14,7 +14,7 @@ from locallinear import (
     FALLRegressor,
     FALLRegressorCV,
 )
-from locallinear.ensemble.ensemble import MEANS
+from locallinear.ensemble.mean import MEANS
 from searches import GRID
 
 SCALINGS = [None, "standard", "quantile"]

@@ -77,6 +77,10 @@ class EncodedModel:
         """Predictions of the estimator, (q,) or (q, m)."""
         return self.estimator.predict(self.encode(data))
 
+    def predict_proba(self, data: Any) -> Array:
+        """Probabilities of the classes, (q, m)."""
+        return self.estimator.predict_proba(self.encode(data))
+
     def explain(self, data: Any) -> LocalExplanation:
         """The exact linear model behind each prediction, by column of the table.
 
