@@ -77,7 +77,7 @@ def timed_cluster(workers: int, per_worker: int) -> dict[str, float]:
     """Times of fit and predict, memory of the largest worker, and bytes that a query moved."""
     with cluster(workers) as processes, Client(processes) as client:
         n_partitions = PARTITIONS * workers
-        X, y = data(100 * n_partitions, n_partitions)
+        X, y = data(2_000 * n_partitions, n_partitions)  # enough for the compiled search
         DaskRegressor(**MODEL).fit(X, y).predict(X).compute()
         before = max(client.run(partial(resident, "VmRSS")).values())
         X, y = data(per_worker * workers, n_partitions)

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "tables": BELOW_TABLES,
     "dask": BELOW_MODELS | {"grids", "models", "search"},
     "": BELOW_TABLES | {"network", "tables", "datasets"},
-    "cli": BELOW_TABLES | {"", "tables", "datasets"},
+    "cli": BELOW_TABLES | {"", "tables", "datasets", "dask"},
     "paper": {"", "grids", "tune", "runtime", "datasets", "cli"},
     "__main__": {"cli", "paper"},
 }

@@ -11,6 +11,9 @@ import locallinear as ll
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
+from dask.callbacks import Callback  # noqa: E402
+from dask.sizeof import sizeof  # noqa: E402
+
 from locallinear import dask as on_dask  # noqa: E402
 from locallinear.dask import cells, order, spaces  # noqa: E402
 from locallinear.dask.partition import Part, boxes  # noqa: E402
@@ -127,3 +130,36 @@ def test_a_query_visits_only_partitions_that_can_hold_a_neighbour():
     assert [len(visit) for visit in near.queries] == [0, 0, 0]
     far = cells.visit_others(all_cells, home, np.full(3, np.inf))
     assert [len(visit) for visit in far.queries] == [2, 2, 2]
+
+
+class LargestResult(Callback):
+    """The size of the largest result of any task."""
+
+    def __init__(self):
+        self.n_bytes = 0
+
+    def _posttask(self, key, result, dsk, state, worker_id):
+        self.n_bytes = max(self.n_bytes, sizeof(result))
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_no_task_returns_more_than_a_few_partitions(scaling, monkeypatch):
+    monkeypatch.setattr(order, "BUCKET_BYTES", 2**15)
+    monkeypatch.setattr(spaces, "MAX_VALUES", 500)
+    X = np.random.default_rng(0).normal(size=(24_000, 6))
+    n, chunks = 24_000, 1_000
+    parts = [da.from_array(each, chunks=(chunks, *each.shape[1:])) for each in (X, X[:, 0])]
+    model = on_dask.FALLRegressor(**SMALL | {"scaling": scaling})
+    with LargestResult() as largest:
+        model.fit(*parts)
+        model.predict(parts[0][:300]).compute()
+    # A partition with its search is about three times as large as its inputs.
+    assert largest.n_bytes < 4 * chunks * X[0].nbytes
+    assert largest.n_bytes < n * X[0].nbytes / 5
+
+
+def test_dask_knows_how_large_partitions_and_answers_are():
+    Z = np.zeros((1000, 4))
+    assert sizeof(Part({"Z": Z})) > Z.nbytes
+    visit = cells.Visits(Z, Z[:, 0], [np.arange(1000)])
+    assert sizeof(visit) > Z.nbytes

@@ -368,9 +368,19 @@ def test_an_explanation_of_a_model_that_changed_is_refused(make_problem, tmp_pat
     X, y, Q = make_problem()
     model = FALLRegressor(random_state=0).fit(X, y)
     why = model.explain(Q)
-    model.forget(range(60))
+    why.model.set_params(n_neighbors=1)
     with pytest.raises(ValueError, match="the model has changed"):
         why.to_html(tmp_path / "report.html")
+
+
+def test_an_explanation_reports_the_model_that_gave_it_whatever_that_forgot_since(make_problem):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    why = model.explain(Q)
+    model.forget(range(60))
+    data = data_of_explanation(why)
+    assert data["rows"]["prediction"] == [[pytest.approx(p)] for p in why.prediction]
+    assert why.model.n_samples_fit_ == len(X)
 
 
 def test_samples_explained_without_themselves_can_be_reported(make_problem):

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from archives import members, peak_of
 from locallinear import FALLClassifier, FALLRegressor, load
-from locallinear import io as model_io
+from locallinear.io import encoding
 
 
 def data(n=40, d=3):
@@ -171,8 +171,8 @@ def test_whole_numbers_take_few_bytes_and_come_back_as_they_were(low, high, dtyp
     bounds = np.iinfo(dtype)
     array = np.array([max(low, bounds.min), min(high, bounds.max), 0], dtype=dtype)
     arrays = {}
-    described = model_io._encode(array, "numbers", arrays)
-    found = model_io._decode(described, arrays)
+    described = encoding.encode(array, "numbers", arrays)
+    found = encoding.decode(described, arrays)
     assert found.dtype == array.dtype
     assert_array_equal(found, array)
     assert arrays["numbers"].itemsize <= array.itemsize
@@ -182,6 +182,4 @@ def test_whole_numbers_take_few_bytes_and_come_back_as_they_were(low, high, dtyp
 
 def test_a_widened_array_of_an_unknown_type_is_refused():
     with pytest.raises(ValueError, match="is of the type 'object'"):
-        model_io._decode(
-            {"widened": ["numbers", "object"]}, {"numbers": np.zeros(3, dtype=np.int8)}
-        )
+        encoding.decode({"widened": ["numbers", "object"]}, {"numbers": np.zeros(3, dtype=np.int8)})

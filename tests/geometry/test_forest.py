@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -290,14 +291,19 @@ def test_files_and_pickles_keep_the_trees(make_problem, path, neighborhood):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("splits", lambda a: a[:-1]),  # the last tree does not end
+        ("splits", lambda a: a[:-1]),
         ("splits", lambda a: a[:0]),
         ("splits", lambda a: a[None]),
         ("splits", lambda a: a.astype(">i4")),
-        ("splits", lambda a: np.where(a >= 0, a + 4 * 256, a).astype(np.int32)),  # no such feature
-        ("splits", lambda a: np.where(a >= 0, a | 255, a).astype(np.int32)),  # no such cut
-        ("splits", lambda a: np.where(a >= 0, a, -2).astype(np.int32)),
-        ("splits", lambda a: np.tile(a, 30)),  # too many trees to count in a byte
+        ("splits", lambda a: a + np.int32(4 * 256)),  # no such feature
+        ("splits", lambda a: a | np.int32(255)),  # no such cut
+        ("splits", lambda a: -a - 2),
+        ("inner", lambda a: a[:-1]),
+        ("inner", lambda a: a[::-1]),
+        ("inner", lambda a: a.astype(np.int16)),
+        ("n_nodes", lambda a: a - 1),  # the last tree does not end
+        ("n_nodes", lambda a: np.array(10**15)),
+        ("n_nodes", lambda a: np.array(-1)),
         ("cuts", lambda a: a[1:]),
         ("cuts", lambda a: np.where(np.arange(len(a)) == 0, np.nan, a)),
         ("cut_starts", lambda a: a[:-1]),
@@ -312,6 +318,13 @@ def test_trees_that_cannot_be_walked_are_refused(grown, name, change):
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError, match="do not fit each other"):
         nearness_from_arrays(4, **arrays)
+
+
+def test_more_trees_than_a_byte_counts_are_refused(grown):
+    forest = grown[2]
+    many = replace(forest, splits=np.tile(forest.splits, 30))
+    with pytest.raises(ValueError, match="do not fit each other"):
+        nearness_from_arrays(4, **many.arrays())
 
 
 @pytest.mark.parametrize("features", [[], [3], [-1], [0.5], ["a"]])

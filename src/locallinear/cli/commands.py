@@ -11,6 +11,7 @@ from ..io import ModelFileError
 from ..runtime.extras import MissingExtraError
 from ..tables.read import PARQUET
 from ..tables.table import TableError
+from .cluster import connected, fit_on_cluster, model_name
 from .demo import EXAMPLES
 from .files import (
     STANDARD_OUTPUT,
@@ -142,8 +143,14 @@ def demo(data: str, out: Path, jobs: int) -> None:
     help="Number of regimes whose equations are printed.",
 )
 @click.option("--quick", is_flag=True, help="Do not measure the error on unseen rows.")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Fit on a Dask cluster, such as tcp://host:8786, or local for one on this machine. DATA "
+    "is then a pattern of Parquet files, in quotation marks; nothing but the model is made.",
+)
 @reading
-def fit(data: Path, out: Path | None, quick: bool, **options: Any) -> None:
+def fit(data: Path, out: Path | None, quick: bool, cluster: str | None, **options: Any) -> None:
     """Fit a model that predicts a column of DATA, a CSV, Parquet or Excel file, from the others.
 
     Numbers, categories, text, dates and gaps are understood, and what became of each column is
@@ -155,10 +162,16 @@ def fit(data: Path, out: Path | None, quick: bool, **options: Any) -> None:
     Example:
         locallinear fit houses.csv --target price --out houses.model
         locallinear fit houses.csv --target price --types postcode=category --model ensemble
+        locallinear fit 'houses-*.parquet' --target price --cluster tcp://host:8786
     """  # noqa: D301
-    out = out or Path(f"{data.stem}.model")
+    out = out or (model_name(data) if cluster else Path(f"{data.stem}.model"))
     check_writable(out, data)
     check_not_terminal(out)
+    if cluster:
+        with destination(out) as place, connected(cluster):
+            write_file(fit_on_cluster(data, options).save, place)
+        echo(f"The model is in {out}; locallinear predict and explain take it.", err=True)
+        return
     with destination(out) as place:
         budget = options["time_budget"]
         problem = read_problem(data, options)

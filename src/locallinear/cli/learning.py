@@ -78,13 +78,19 @@ def read_problem(data: Path, options: Options) -> Problem:
     types = read_types(options)
     text = [name for name, kind in types.items() if kind not in ("number", "date", "skip")]
     text += options["target"] if options["classify"] else ()
-    table = read(data, options, text, options["missing"])
-    targets = tuple(options["target"])
+    return table_problem(read(data, options, text, options["missing"]), options)
+
+
+def table_problem(table: Table, options: Options) -> Problem:
+    """What the options say of a table, whose columns they must name; prints what is in it."""
+    types, targets = read_types(options), tuple(options["target"])
     if not targets:
-        raise TableError(f"Choose a column of {data} to predict, with --target. {table.listing()}")
+        raise TableError(
+            f"Choose a column of {table.name} to predict, with --target. {table.listing()}"
+        )
     table.require(targets, "the target")
-    for name, word in (("categorical", "--categorical"), ("ignore", "--ignore")):
-        table.require(options[name], f"which {word} names")
+    for name in ("categorical", "ignore"):
+        table.require(options[name], f"which --{name} names")
     table.require(list(types), "which --types names")
     both = [name for name in targets if name in types]
     if both:

@@ -18,6 +18,7 @@ from ..kernels.local.combine import cut_at
 from ..models.assignment import MAX_DECIDING, Votes, assignment_shares, choose, without_itself
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
+from .graphs import sized
 from .neighbors import Found
 from .partition import Part
 
@@ -25,6 +26,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Deciding:
     """The samples whose errors decide the anchors of all.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from .graphs import sized
 from .lookup import Visit
 
 Array = NDArray[np.float64]
@@ -75,6 +76,7 @@ def _in_reach(points: Array, bounds: Array, low: Array, high: Array) -> Mask:
     return np.sqrt(np.einsum("qd,qd->q", outside, outside)) <= bounds * (1 + SLACK)
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Visits:
     """Which queries visit which partitions.

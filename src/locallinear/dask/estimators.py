@@ -85,7 +85,9 @@ neighborhood_features, assignment_neighbors, n_jobs, random_state
         -------
         self
         """
-        return self.fit_tables(self.read(X, y, sample_weight))
+        fresh = self._unfitted()
+        fresh.fit_tables(fresh.read(X, y, sample_weight))
+        return self._become(fresh)
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
         """The samples for a fit, after all checks, kept on the workers."""
@@ -195,7 +197,9 @@ feature_names_in_
         -------
         self
         """
-        return self.fit_tables(self.read(X, y, sample_weight))
+        fresh = self._unfitted()
+        fresh.fit_tables(fresh.read(X, y, sample_weight))
+        return self._become(fresh)
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
         """The samples for a fit, after all checks, kept on the workers."""
@@ -228,7 +232,6 @@ feature_names_in_
     def fit_tables(self, tables: Tables, classes: ArrayLike | None = None) -> Self:
         """Fit samples that `read` has checked; `classes` as for `partial_fit`."""
         tables.check_fit()
-        self.__dict__.pop("calibration_", None)  # it was of another fit
         self.classes_ = tables.classes if classes is None else np.unique(classes)
         _check_known(tables, self.classes_)
         self._one_target = False

@@ -7,6 +7,7 @@ those of a lost worker again.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Self
 
 import dask
@@ -92,6 +93,17 @@ class DaskFALL(Gathering, BaseEstimator):
                 "have to see all samples in one place: fit a model of locallinear on a sample"
             )
 
+    def _unfitted(self) -> Self:
+        """An estimator with the same parameters, which a fit can fail on without harm to this."""
+        fresh = copy(self)
+        fresh.__dict__ = self.get_params(deep=False)
+        return fresh
+
+    def _become(self, fitted: Self) -> Self:
+        """Take over all that another estimator has."""
+        self.__dict__ = fitted.__dict__
+        return self
+
     def _like(self) -> BaseEstimator:
         """An estimator that knows the features, for the checks of partitions."""
         like = clone(self)
@@ -106,7 +118,6 @@ class DaskFALL(Gathering, BaseEstimator):
         """The samples that a user gives, after all checks."""
         inputs = partitions_of(X, "X")
         if reset:
-            self.__dict__.pop("_parts", None)  # a fit that fails must leave no model
             learn_features(self, inputs)
         return read_tables(inputs, y, sample_weight, self._like(), n_targets)
 
@@ -119,7 +130,6 @@ class DaskFALL(Gathering, BaseEstimator):
             tables, classes, **{name: getattr(self, name) for name in GEOMETRY}
         )
         self._geometry, self._constant = geometry, float(self.fit_intercept)
-        self.__dict__.pop("feature_weights_", None)
         if geometry.nearness.feature_weights is not None:
             self.feature_weights_ = geometry.nearness.feature_weights
         parts = self._located(tables, tables.weighted)

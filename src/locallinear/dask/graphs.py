@@ -12,12 +12,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 from dask.delayed import Delayed, delayed
+from dask.sizeof import sizeof
 from distributed import futures_of, wait
 
 Item = TypeVar("Item")
 
 # Arrays of at most so many bytes are sent with each task.
 SMALL = 2**20
+
+
+def sized(kind: type) -> type:
+    """Tell Dask how large objects of a class are: as large as their attributes.
+
+    Dask would take them for small, and would send them where it thinks that there is less to do.
+    """
+    sizeof.register(kind)(_size_of_attributes)
+    return kind
+
+
+def _size_of_attributes(value: Any) -> int:
+    return sum(sizeof(attribute) for attribute in vars(value).values())
 
 
 def with_each_task(value: Any, n_bytes: int) -> Any:

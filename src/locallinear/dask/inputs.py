@@ -111,7 +111,6 @@ def learn_features(estimator: BaseEstimator, X: Collection) -> None:
     """Set the number of features and, where scikit-learn's rule says so, their names."""
     if X.meta is None:
         estimator.n_features_in_ = X.n_columns
-        estimator.__dict__.pop("feature_names_in_", None)
     else:
         validate_data(estimator, X.meta, skip_check_array=True)
 

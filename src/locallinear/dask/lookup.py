@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .graphs import sized
 from .partition import Part
 
 Array = NDArray[np.float64]
@@ -14,6 +15,7 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Visit:
     """Queries that visit some partitions.
@@ -35,6 +37,7 @@ class Visit:
     where: Mask
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """Samples that may be neighbours of visiting queries: of each query in turn, nearest first.
@@ -54,6 +57,7 @@ class Candidates:
     columns: dict[str, NDArray]
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Nearest:
     """Candidates by query, then by distance, then by number: arrays with one entry for each."""

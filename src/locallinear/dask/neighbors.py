@@ -15,7 +15,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .cells import Cells, visit_home, visit_of, visit_others
-from .graphs import in_groups
+from .graphs import in_groups, sized
 from .lookup import Candidates, Nearest, Visit, look_up, merge, place_in_run
 
 Array = NDArray[np.float64]
@@ -27,6 +27,7 @@ FAN_IN = 16
 WAVE = 64
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Found:
     """The nearest samples of q queries.

@@ -15,6 +15,7 @@ from ..geometry.cells import divide
 from ..geometry.nearness import Geometry
 from ..geometry.neighbors import Neighbors
 from ..kernels.local.models import stored_targets
+from .graphs import sized
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -24,6 +25,7 @@ Mask = NDArray[np.bool_]
 MAX_CELLS = 32
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Table:
     """The samples of a partition as users gave them, after all checks.
@@ -111,11 +113,6 @@ def _size_of_part(part: Part) -> int:
     """Bytes in memory, those of the search about: Dask must not take a partition for small."""
     searched = (4 * part.points.shape[1] + 8) * len(part)
     return sum(column.nbytes for column in part.columns.values()) + searched
-
-
-@sizeof.register(Table)
-def _size_of_table(table: Table) -> int:
-    return sum(column.nbytes for column in vars(table).values() if column is not None)
 
 
 def locate(

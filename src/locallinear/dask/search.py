@@ -54,7 +54,7 @@ class DaskSearchCV(MetaEstimatorMixin, BaseEstimator):
         size = MOST_SAMPLES if self.max_samples is None else self.max_samples
         sample = tables.draw(size, np.random.default_rng(seed))
         given = self.get_params(deep=False) | {"max_samples": None, "random_state": seed}
-        self.search_ = self._local(**given | {"grid": _for_cluster(self.grid, self.prefer)})
+        self.search_ = self._local(**given | {"grid": self._grid()})
         self.search_.fit(*sample)
         for name in ("best_params_", "best_score_", "cv_results_", "n_configurations_"):
             setattr(self, name, getattr(self.search_, name))
@@ -64,6 +64,13 @@ class DaskSearchCV(MetaEstimatorMixin, BaseEstimator):
         if hasattr(best, "calibration_"):
             self.best_estimator_.calibration_ = best.calibration_
         return self
+
+    def _grid(self) -> Grid:
+        """The grid to search; those with names are without what models on Dask cannot do."""
+        if not isinstance(self.grid, str):
+            return self.grid
+        simple = self.grid == "default" and self.prefer == "simple"
+        return for_cluster(GRIDS["simple" if simple else self.grid])
 
     def predict(self, X: Any) -> da.Array:
         """Predict with the best estimator."""
@@ -91,14 +98,11 @@ class DaskSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.best_estimator_.save(path)
 
 
-def _for_cluster(grid: str | Grid, prefer: str) -> Grid:
-    """A grid without what models on Dask cannot do; grids of users stay as they are."""
-    if not isinstance(grid, str):
-        return grid
-    values = GRIDS["simple" if grid == "default" and prefer == "simple" else grid]
-    near = [kind for kind in values.get("neighborhood", NEIGHBORHOODS) if kind in NEIGHBORHOODS]
-    # k-means would have to see all samples.
-    return values | {"neighborhood": near, "anchor_selection": ["random"]}
+def for_cluster(grid: Grid) -> Grid:
+    """A grid without what models on Dask cannot do: trees, and k-means of many samples."""
+    given = grid.get("neighborhood", ["euclidean"])
+    near = [kind for kind in given if kind in NEIGHBORHOODS]
+    return grid | {"neighborhood": near, "anchor_selection": ["random"]}
 
 
 class FALLRegressorCV(RegressorMixin, MultiOutputMixin, DaskSearchCV):

@@ -3,7 +3,7 @@
 The mean of linear models is a linear model, so explanations stay exact.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +71,17 @@ class Mean(HowSure, WithoutItself):
 
     def _predict_members(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
+        return self._predict_located(
+            len(X), lambda m, part: m.feature_space.transform(X[part]), without
+        )
+
+    def _predict_located(
+        self,
+        q: int,
+        locate: Callable[[FALL, slice], Array],
+        without: NDArray[np.intp] | None,
+    ) -> Array:
+        """The same for q queries, of which `locate` returns a part in a member's feature space."""
         groups = groups_of(self.members)
 
         def predict(part: slice) -> Array:
@@ -78,14 +89,14 @@ class Mean(HowSure, WithoutItself):
             located: dict[int, Array] = {}
             found = []
             for first, *siblings in groups:
-                space = first.feature_space
-                if id(space) not in located:
-                    located[id(space)] = space.transform(X[part])
-                found.append(first.predict_together(siblings, located[id(space)], left_out))
+                space = id(first.feature_space)
+                if space not in located:
+                    located[space] = locate(first, part)
+                found.append(first.predict_together(siblings, located[space], left_out))
             return np.concatenate(found)
 
-        parts = thread_parts(len(X), effective_n_jobs(self.n_jobs))
-        with one_blas_thread_for(len(X)):
+        parts = thread_parts(q, effective_n_jobs(self.n_jobs))
+        with one_blas_thread_for(q):
             if len(parts) == 1:
                 return predict(parts[0])
             parallel = Parallel(len(parts), require="sharedmem")  # members are large
@@ -100,10 +111,11 @@ class Mean(HowSure, WithoutItself):
         return self._predict_members(X, without).mean(axis=0)
 
     def _loo_prediction(self) -> Array:
-        members = self.members
-        parallel = Parallel(self.n_jobs, require="sharedmem", return_as="generator")
-        total = sum(parallel(delayed(member.loo_numeric)() for member in members))
-        return members[0].as_users_see(total / len(members))
+        now = self.at_this_moment()
+        first = now.members[0]
+        numbers = np.arange(first.n_samples_fit_)
+        found = now._predict_located(len(numbers), lambda m, part: m.located_samples[part], numbers)
+        return first.as_users_see(found.mean(axis=0))
 
     def explain(self, X: Any) -> LocalExplanation:
         """The one linear model of each prediction, and the members' merged neighbours.

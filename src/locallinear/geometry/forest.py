@@ -49,18 +49,28 @@ class Forest:
     def from_arrays(
         cls,
         splits: NDArray,
+        inner: NDArray,
+        n_nodes: NDArray,
         cuts: NDArray,
         cut_starts: NDArray,
         feature_weights: NDArray,
         min_distance: NDArray,
     ) -> "Forest":
         """The forest that `arrays` described."""
-        return cls(splits, cuts, cut_starts.astype(np.intp), feature_weights, float(min_distance))
+        every = _with_leaves(splits, inner, int(n_nodes))
+        return cls(every, cuts, cut_starts.astype(np.intp), feature_weights, float(min_distance))
 
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays that define the forest, for a file."""
+        """The arrays that define the forest, for a file.
+
+        Half of the nodes are leaves: one bit per node says which are not, and only these are
+        there.
+        """
+        inner = self.splits >= 0
         return {
-            "splits": self.splits,
+            "splits": self.splits[inner],
+            "inner": np.packbits(inner),
+            "n_nodes": np.array(len(inner)),
             "cuts": self.cuts,
             "cut_starts": self.cut_starts.astype(np.int32),
             "feature_weights": self.feature_weights,
@@ -139,3 +149,14 @@ class Forest:
     def _trees_fit(self) -> bool:
         roots, _, ends = self._walks
         return ends and len(roots) <= MAX_TREES and self.n_leaves <= MAX_TREE_LEAVES
+
+
+def _with_leaves(splits: NDArray, inner: NDArray, n_nodes: int) -> NDArray[np.int32]:
+    """The splits of all nodes, from those of inner nodes and one bit per node."""
+    fit = inner.dtype == np.uint8 and inner.ndim == 1 and len(inner) == -(-n_nodes // 8)
+    is_inner = np.unpackbits(inner, count=n_nodes).astype(bool) if fit else np.empty(0, dtype=bool)
+    if splits.dtype != np.int32 or splits.shape != (np.count_nonzero(is_inner),):
+        raise ValueError("its arrays do not fit each other")
+    out = np.full(len(is_inner), -1, dtype=np.int32)
+    out[is_inner] = splits
+    return out

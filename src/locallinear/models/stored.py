@@ -14,7 +14,6 @@ from .samples import Samples
 # The attributes in a file that are parts of `Fitted`, under the names that they have there.
 PARTS = {
     "anchor_points_": "anchor_points",
-    "anchor_models_": "anchor_models",
     "_models": "models",
     "_constant": "constant",
 }
@@ -64,4 +63,5 @@ def revived(state: dict[str, Any], like: Fitted | None) -> Fitted:
     searchable: NDArray[np.bool_] | None = columns.pop("searchable", None)
     samples = Samples.located(geometry, searchable, **columns)
     parts = {part: attributes[name] for name, part in PARTS.items()}
+    parts["anchor_models"] = geometry.space.models_to_units(attributes["_models"])
     return Fitted.indexed(geometry, samples, **parts, anchor_samples=anchor_samples)

@@ -84,6 +84,16 @@ def write_whole(path: str | Path, content: bytes) -> None:
         file.write(content)
 
 
+def sync_folder(folder: str | Path) -> None:
+    """Let the names in a folder be on the disk, where the system can do that."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def check_destination(path: str | Path) -> os.stat_result | None:
     """Raise an OSError in words if `path` cannot be written; return what the system knows of it.
 

@@ -140,6 +140,23 @@ class TableEstimator(BaseEstimator):
         self._set_judgement(targets, learnt.unseen, weights)
         return self
 
+    def of_parts(self, encoding: Encoding, estimator: Any, target_names: list[str]) -> Self:
+        """Become the model of parts that were fitted elsewhere, without a judgement.
+
+        Parameters
+        ----------
+        encoding : Encoding
+        estimator : a fitted model of its features
+        target_names : list of str
+        """
+        self.estimator_, self._encoding, self.search_ = estimator, encoding, None
+        self.target_names_, self.best_params_ = target_names, {}
+        names = [name for name, _ in encoding.reasons]
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        self._folds = np.zeros(0, dtype=np.intp)
+        self._forget_judgement()
+        return self
+
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Add rows to a fitted model, with the encoding that it has."""
         if isinstance(y, str):

@@ -119,7 +119,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         "target": [StrOptions(set(SCALES))],
     }
     _is_classifier = False
-    _scales: list[LogScale] | None
+    _scales: list[LogScale] | None = None
 
     def __init__(
         self,

@@ -1,0 +1,306 @@
+"""Models with a journal: nothing acknowledged is lost, and nothing is applied twice.
+
+More kills: LOCALLINEAR_KILLS=200 pytest tests/files/test_online.py.
+"""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import locallinear
+from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor, FALLRegressorCV
+from locallinear.io import open_online
+from locallinear.io.journal import JournalError
+
+N_KILLS = int(os.environ.get("LOCALLINEAR_KILLS", "3"))
+Q = np.random.default_rng(9).uniform(size=(5, 3))
+
+
+def fitted(kind=FALLRegressor, **parameters):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 3))
+    y = X.sum(axis=1)
+    if kind is FALLClassifier:
+        y = np.where(y > 1.5, "high", "low")
+    return kind(**parameters, random_state=0).fit(X, y)
+
+
+MODELS = {
+    "single": lambda: fitted(assignment_neighbors=3),
+    "classes": lambda: fitted(FALLClassifier),
+    "search": lambda: fitted(FALLRegressorCV, grid={"n_neighbors": [3, 5]}),
+    "ensemble": lambda: fitted(FALLEnsembleRegressor, n_estimators=3, search=None),
+}
+
+
+def change(model, number):
+    """Call number `number` of a fixed story; online models and others can go through it."""
+    rng = np.random.default_rng(number)
+    if number % 4 == 3:
+        model.forget(rng.integers(0, 50, 2))
+        return
+    X = rng.uniform(size=(rng.integers(1, 4), 3))
+    y = 10 * X[:, 0]
+    if hasattr(getattr(model, "model", model), "classes_"):
+        y = np.where(y > 5, "high", "low")
+    model.partial_fit(X, y, None if number % 3 else rng.uniform(0.5, 2, len(X)))
+
+
+def answers(model):
+    return model.predict_proba(Q) if hasattr(model, "classes_") else model.predict(Q)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_is_opened_again_is_the_one_that_saw_the_same_calls(name, path):
+    alone = MODELS[name]()
+    alone.save(path)
+    alone = locallinear.load(path)
+    for start in (0, 6, 12):
+        with open_online(path) as online:
+            assert_array_equal(answers(online.model), answers(alone))
+            for number in range(start, start + 6):
+                change(online, number)
+                change(alone, number)
+            assert_array_equal(answers(online.model), answers(alone))
+            assert online.n_calls == start + 6
+    with open_online(path) as online:
+        assert_array_equal(answers(online.model), answers(alone))
+    assert_array_equal(answers(locallinear.load(path)), answers(alone))  # opening has compacted
+
+
+def test_frames_with_names_are_replayed_without_a_warning(path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).uniform(size=(30, 2)), columns=["a", "b"])
+    FALLRegressor(random_state=0).fit(frame, frame["a"]).save(path)
+    with open_online(path) as online:
+        online.partial_fit(frame[:3], frame["b"][:3])
+    with open_online(path) as online:
+        assert online.model.n_samples_fit_ == 33
+
+
+def test_a_call_that_the_model_refuses_is_not_in_the_journal(path):
+    fitted().save(path)
+    with open_online(path) as online:
+        before = online.model.predict(Q)
+        with pytest.raises(ValueError, match="NaN"):
+            online.partial_fit([[np.nan, 0, 0]], [0.0])
+        with pytest.raises(ValueError, match="all 60 samples"):
+            online.forget(range(60))
+        assert online.n_calls == 0
+        assert_array_equal(online.model.predict(Q), before)
+    with open_online(path) as online:
+        assert_array_equal(online.model.predict(Q), before)
+
+
+def test_a_journal_that_cannot_be_written_leaves_the_model_as_it_was(path):
+    fitted().save(path)
+    with open_online(path) as online:
+        before = online.model.predict(Q)
+        online._journal._base.execute("PRAGMA query_only = ON")
+        with pytest.raises(sqlite3.OperationalError):
+            online.partial_fit(Q, Q[:, 0])
+        online._journal._base.execute("PRAGMA query_only = OFF")
+        assert_array_equal(online.model.predict(Q), before)
+        online.partial_fit(Q, Q[:, 0])
+        assert online.n_calls == 1
+
+
+def test_a_call_that_was_interrupted_after_it_was_written_is_caught_up_with(path, monkeypatch):
+    fitted().save(path)
+    alone = locallinear.load(path)
+    with open_online(path) as online:
+        append = online._journal.append
+
+        def interrupted(call):
+            append(call)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(online._journal, "append", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            change(online, 0)
+        monkeypatch.undo()
+        change(online, 1)
+        for number in (0, 1):
+            change(alone, number)
+        assert_array_equal(online.model.predict(Q), alone.predict(Q))
+
+
+def test_readers_keep_the_model_that_they_took(path):
+    fitted().save(path)
+    with open_online(path) as online:
+        taken = online.model
+        before = taken.predict(Q)
+        taken.partial_fit(Q, 100 * Q[:, 0])
+        assert_array_equal(online.model.predict(Q), before)
+        online.partial_fit(Q, -100 * Q[:, 0])
+        assert (online.model.predict(Q) != taken.predict(Q)).any()
+
+
+def test_threads_take_turns(path):
+    fitted().save(path)
+    with open_online(path, fsync=False) as online:
+        threads = [
+            threading.Thread(target=online.partial_fit, args=([[i, i, i]], [float(i)]))
+            for i in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (online.n_calls, online.model.n_samples_fit_) == (8, 68)
+
+
+# --- Kills --------------------------------------------------------------------------------------
+
+LEARNING = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from test_online import change, open_online
+with open_online(sys.argv[1]) as online:
+    for number in range(online.n_calls, 100_000):
+        change(online, number)
+        print(number, flush=True)
+        if number % 10 == 9:
+            online.compact()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_a_process_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing(path):
+    fitted(assignment_neighbors=3).save(path)
+    alone, told = locallinear.load(path), 0
+    chance = random.Random(0)
+    command = [sys.executable, "-c", LEARNING, str(path), os.path.dirname(__file__)]
+    for _ in range(N_KILLS):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            first = process.stdout.readline()
+            threading.Timer(chance.uniform(0, 0.2), process.send_signal, (signal.SIGKILL,)).start()
+            lines = [first, *process.stdout]
+        acknowledged = int([line for line in lines if line.endswith("\n")][-1]) + 1
+        with open_online(path) as online:
+            # The last call may be in the journal without the word that it is.
+            assert acknowledged <= online.n_calls <= acknowledged + 1
+            for number in range(told, online.n_calls):
+                change(alone, number)
+            told = online.n_calls
+            assert_array_equal(online.model.predict(Q), alone.predict(Q))
+            assert_array_equal(online.model.labels_, alone.labels_)
+
+
+def test_a_torn_end_of_the_journal_loses_only_what_was_never_acknowledged(path, tmp_path):
+    fitted().save(path)
+    journal = path.with_name(path.name + ".journal")
+    log = journal.with_name(journal.name + "-wal")
+    online = open_online(path)
+    sizes, expected = [log.stat().st_size], [answers(online.model)]
+    for number in range(4):
+        change(online, number)
+        sizes.append(log.stat().st_size)
+        expected.append(answers(online.model))
+    copies = tmp_path / "copies"
+    rng = np.random.default_rng(0)
+    for cut in [*rng.integers(sizes[0], sizes[-1] + 1, 12).tolist(), *sizes[1:]]:
+        # What the disk has if the machine stops when so many bytes are written.
+        copies.mkdir()
+        for file in (path, journal, log):
+            shutil.copy(file, copies / file.name)
+        os.truncate(copies / log.name, cut)
+        with open_online(copies / path.name) as torn:
+            whole = sum(size <= cut for size in sizes[1:])
+            assert torn.n_calls == whole
+            assert_array_equal(answers(torn.model), expected[whole])
+        shutil.rmtree(copies)
+    online.close()
+
+
+@pytest.mark.parametrize("stop", ["write_model", "remove_until"])
+def test_a_compaction_that_is_interrupted_applies_nothing_twice(path, stop, monkeypatch):
+    fitted().save(path)
+    online = open_online(path)
+    for number in range(5):
+        change(online, number)
+    expected = answers(online.model)
+
+    def interrupted(*given, **notes):
+        raise KeyboardInterrupt
+
+    if stop == "write_model":
+        monkeypatch.setattr("locallinear.io.online.write_model", interrupted)
+    else:
+        monkeypatch.setattr(online._journal, "remove_until", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        online.compact()
+    online.close()
+    monkeypatch.undo()
+    with open_online(path) as again:
+        assert again.n_calls == 5
+        assert_array_equal(answers(again.model), expected)
+
+
+# --- Refused --------------------------------------------------------------------------------------
+
+
+def test_a_second_writer_is_told_who_holds_the_journal(path):
+    fitted().save(path)
+    code = f"from locallinear.io import open_online; open_online({str(path)!r})"
+    with open_online(path):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert f"is held by process {os.getpid()} on " in done.stderr
+    with open_online(path) as online:
+        assert online.n_calls == 0
+
+
+def test_a_journal_of_another_model_file_is_refused(path):
+    fitted().save(path)
+    with open_online(path) as online:
+        change(online, 0)
+    fitted(n_neighbors=3).save(path)
+    with pytest.raises(JournalError, match="belongs to another model file"):
+        open_online(path)
+
+
+def test_bytes_that_are_no_journal_are_refused(path):
+    fitted().save(path)
+    path.with_name(path.name + ".journal").write_bytes(b"no database" * 100)
+    with pytest.raises(JournalError, match="is no journal of locallinear"):
+        open_online(path)
+
+
+def test_a_damaged_or_missing_call_is_refused_by_its_number(path):
+    fitted().save(path)
+    journal = path.with_name(path.name + ".journal")
+    with open_online(path) as online:
+        for number in range(3):
+            change(online, number)
+    whole = journal.read_bytes()
+    for change_journal, message in [
+        ("UPDATE calls SET content = zeroblob(50) WHERE number = 2", "call 2 in .* is damaged"),
+        ("DELETE FROM calls WHERE number = 2", "call 2 is missing"),
+    ]:
+        journal.write_bytes(whole)
+        with sqlite3.connect(journal) as base:
+            base.execute(change_journal)
+        base.close()
+        with pytest.raises(JournalError, match=message):
+            open_online(path)
+
+
+def test_a_model_that_cannot_learn_is_refused(path, monkeypatch):
+    fitted().save(path)
+    monkeypatch.delattr(FALLRegressor, "partial_fit")
+    with pytest.raises(ValueError, match="holds a FALLRegressor, which has none"):
+        open_online(path)
+    with pytest.raises(FileNotFoundError, match="no model file"):
+        open_online(path.with_name("none"))
