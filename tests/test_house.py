@@ -15,16 +15,17 @@ PACKAGE = "locallinear"
 
 # What the modules of each folder may import beside those of their own, lazily or not; "" is the
 # package's door, which offers the public names. CONTRIBUTING.md says what lives where.
-BELOW_MODELS = {"kernels", "runtime", "checks", "geometry", "io", "explain"}
+BELOW_MODELS = {"arrays", "kernels", "runtime", "checks", "geometry", "io", "explain"}
 BELOW_TABLES = BELOW_MODELS | {"grids", "models", "search", "ensemble"}
 MAY_IMPORT = {
-    "kernels": set(),
-    "runtime": set(),
+    "arrays": set(),
+    "kernels": {"arrays"},
+    "runtime": {"arrays"},
     "grids": set(),
-    "checks": {"runtime"},
-    "io": {"runtime", "checks"},
+    "checks": {"arrays", "runtime"},
+    "io": {"arrays", "runtime", "checks"},
     "datasets": {"runtime"},
-    "geometry": {"kernels", "runtime", "checks"},
+    "geometry": {"arrays", "kernels", "runtime", "checks"},
     "explain": {"kernels", "runtime", "checks"},
     "models": BELOW_MODELS,
     "search": BELOW_MODELS | {"grids", "models"},

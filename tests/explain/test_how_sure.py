@@ -45,6 +45,12 @@ def test_samples_have_the_intervals_of_predictions_without_themselves(problem):
     assert_allclose(found.interval, alone[numbers])
 
 
+def test_novelties_of_samples_without_themselves_are_spread_from_zero_to_one(problem):
+    model, _ = problem
+    novelty = how_sure(view_of(model), model.explain_samples()).novelty
+    assert_allclose(np.sort(novelty), np.arange(200) / 200)
+
+
 def test_classes_have_the_sets_of_the_model():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))

@@ -73,6 +73,7 @@ def reports(tmp_path_factory):
         patch.setattr(rows_module, "MOST_DETAILED", 10)
         many = houses(300, seed=1)
         many.loc[5, "district"] = "=1+1"
+        many.loc[6, "size (m²)"] = 9999.0
         found["many"] = folder / "many.html", report_data(fitted(), Xq=many, yq=many["price"])
     for path, data in found.values():
         write_report(path, data)
@@ -230,7 +231,11 @@ def test_a_row_without_details_has_its_prediction_interval_and_layers(opened):
     *steps, total = [float(cell.replace("−", "-").replace(",", "")) for cell in cells]
     assert sum(steps) == pytest.approx(total, rel=2e-3)
     assert steps[1] == pytest.approx(why.neighborhood_part[0, 0], rel=2e-3)
-    page.select_option("#row", page.locator("#row option").first.get_attribute("value"))
+    assert not page.locator("#unlike").is_visible()
+    page.fill("#search", "size (m²) > 9000")
+    assert page.locator("#row-name").inner_text() == "row 6"
+    assert 6 not in data["all_rows"]["detailed"]
+    assert page.locator("#unlike").is_visible()
     page.fill("#search", f"row {data['all_rows']['detailed'][3]}")
     assert page.locator("#details").is_visible()
 

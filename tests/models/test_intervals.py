@@ -167,6 +167,15 @@ def test_the_deviation_of_an_ensemble_is_that_of_its_errors():
 # --- Limits --------------------------------------------------------------------------------------
 
 
+def test_samples_that_refits_of_the_whole_model_tested_have_the_errors_of_the_refits(make_problem):
+    X, y, _ = make_problem(n=150)
+    known = FALLRegressor(8, neighborhood="forest", random_state=0).fit(X, y).conformal()
+    tested, held, _ = known.held_out
+    assert len(tested) == 150
+    scale = known.scale_of(known.views)
+    assert_allclose(known.scores[tested], (y[tested, None] - held) / scale[tested])
+
+
 def test_a_constant_target_has_intervals_without_width(make_problem):
     X, _, Q = make_problem(n=60)
     for model in (FALLRegressor(5), FALLEnsembleRegressor(2, search=None)):

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
+from ..arrays import from_device
 from .values import check_no_gaps, check_not_masked, check_numbers
 
 Array = NDArray[np.float64]
@@ -27,6 +28,7 @@ def check_sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> Arr
     """Sample weights as an array (n,); None if none are given."""
     if sample_weight is None:
         return None
+    sample_weight = from_device(sample_weight)
     check_no_gaps(sample_weight, "sample_weight", "a number")
     weights = _array(sample_weight, "sample_weight", ensure_2d=False)
     if weights.shape != (n_samples,):
@@ -226,6 +228,7 @@ def check_several_groups(groups: ArrayLike | None, n_samples: int) -> NDArray | 
 
 def check_neighbor_weights(weights: ArrayLike, shape: tuple[int, ...]) -> Array:
     """The weights (q, K) that a user's function returned for distances of this shape."""
+    weights = from_device(weights)
     returned = np.asarray(weights)
     if returned.dtype.kind not in "biuf":
         raise ValueError(

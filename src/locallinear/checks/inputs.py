@@ -12,20 +12,31 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import from_device, moved, namespace, precision, to_numpy
+from .devices import check_same_place, same_place, stays_on_device
 from .values import TIMES, check_no_gaps, check_numbers, is_missing
 
 Array = NDArray[np.float64]
 
 # The square of a number of this size, times another such number, is still finite and not zero.
-LARGEST = 1e140
+LARGEST, LARGEST_SINGLE = 1e140, 1e15  # in double and single precision
 
 
 def validated(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
     """What scikit-learn's `validate_data` returns; errors about cells of X say what to do."""
-    check_numbers(X, "X")
+    dtype: Any = np.float64
+    if stays_on_device(estimator, X):
+        xp = namespace(X)
+        dtype = [xp.float64, xp.float32]
+    else:
+        check_numbers(X, "X")
     try:
-        return validate_data(estimator, X, dtype=np.float64, **options)
+        checked = validate_data(estimator, X, dtype=dtype, **options)
+        if not options["reset"]:
+            check_same_place(estimator, checked[0] if isinstance(checked, tuple) else checked)
+        return checked
     except (TypeError, ValueError, OverflowError) as error:
+        X = from_device(X)
         other = _other_values(X) if isinstance(error, TypeError) else None
         message = _text_or_dates(X) or _gap_or_infinity(X)
         if message is None and other is not None:
@@ -39,6 +50,9 @@ def validated_targets(
     estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Array, NDArray]:
     """Inputs (n, d) and numeric targets, (n,) or (n, m) as given."""
+    if stays_on_device(estimator, X):
+        return _targets_like_inputs(estimator, X, y, reset)
+    y = from_device(y)
     check_numbers(y, "y")
     _check_no_text(y)
     _check_targets_known(y)
@@ -52,11 +66,39 @@ def validated_targets(
 def validated_classes(
     estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Array, NDArray]:
-    """Inputs (n, d) and class labels (n,), of which none is missing."""
+    """Inputs (n, d) and class labels (n,), of which none is missing, in a NumPy array."""
+    y = from_device(y)
+    if stays_on_device(estimator, X):
+        check_no_gaps(y, "y", "a class")
+        labels = _check_labels(np.asarray(y))
+        return _targets_like_inputs(estimator, X, np.zeros(len(labels)), reset)[0], labels
     check_no_gaps(y, "y", "a class")
     X, y = validated(estimator, X, y=y, reset=reset)
     _check_magnitudes(X, "X", allow_tiny=not reset)
     return X, _check_labels(y)
+
+
+def _targets_like_inputs(estimator: BaseEstimator, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+    """Inputs that stay on their device, and numeric targets that follow them there."""
+    X = validated(estimator, X, reset=reset)
+    xp = namespace(X)
+    if not same_place(X, y):
+        y = from_device(y)
+        check_numbers(y, "y")
+        _check_no_text(y)
+        _check_targets_known(y)
+        y = moved(np.asarray(y, dtype=np.float64), X)
+    y = xp.astype(y, X.dtype, copy=False)
+    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"y must have one entry or one row per sample, so {X.shape[0]} of them, but has the "
+            f"shape {tuple(y.shape)}"
+        )
+    if not bool(xp.all(xp.isfinite(y))):
+        _check_targets_known(to_numpy(y))
+    _check_magnitudes(X, "X", allow_tiny=not reset)
+    _check_magnitudes(xp.reshape(y, (y.shape[0], -1)), "y", allow_tiny=not reset)
+    return X, y
 
 
 def check_queries(estimator: BaseEstimator, X: Any) -> Array:
@@ -67,7 +109,9 @@ def check_queries(estimator: BaseEstimator, X: Any) -> Array:
 
 def validated_queries(estimator: BaseEstimator, X: Any) -> Array:
     """Inputs (q, d) that have the features that the estimator knows."""
-    if not _is_plain(estimator, X):
+    if _is_plain(estimator, X):
+        check_same_place(estimator, X)
+    else:
         X = validated(estimator, X, reset=False)
     _check_magnitudes(X, "X", allow_tiny=True)
     return X
@@ -100,22 +144,25 @@ def check_classes(classes: ArrayLike | None, known: NDArray) -> None:
 
 def _check_magnitudes(values: Array, name: str, *, allow_tiny: bool) -> None:
     """Refuse numbers with infinite squares, and columns whose squares are all lost to rounding."""
-    largest = max(values.max(), -values.min())
-    if largest > LARGEST:
+    xp = namespace(values)
+    limit = LARGEST if precision(values) < 1e-10 else LARGEST_SINGLE
+    largest = max(float(xp.max(values)), -float(xp.min(values)))
+    if largest > limit:
         raise ValueError(
-            f"{name} must hold numbers of at most {LARGEST} in size, so that their squares are "
+            f"{name} must hold numbers of at most {limit} in size, so that their squares are "
             f"finite, but one is {largest:.3g}; divide by a power of ten first"
         )
     if not allow_tiny:
-        check_sizes(np.maximum(values.max(axis=0), -values.min(axis=0)), name)
+        sizes = xp.maximum(xp.max(values, axis=0), -xp.min(values, axis=0))
+        check_sizes(to_numpy(sizes), name, limit)
 
 
-def check_sizes(sizes: Array, name: str) -> None:
+def check_sizes(sizes: Array, name: str, limit: float = LARGEST) -> None:
     """Refuse columns whose squares are all lost to rounding; `sizes` are their largest values."""
-    tiny = (sizes > 0) & (sizes < 1 / LARGEST)
+    tiny = (sizes > 0) & (sizes < 1 / limit)
     if tiny.any():
         raise ValueError(
-            f"column {np.argmax(tiny)} of {name} must hold numbers of at least {1 / LARGEST} in "
+            f"column {np.argmax(tiny)} of {name} must hold numbers of at least {1 / limit} in "
             f"size or only zeros, so that their squares are not zero, but the largest is "
             f"{sizes[tiny][0]:.3g}; multiply by a power of ten first"
         )

@@ -137,8 +137,7 @@ def _sureness(model: TableModel, explanation: Any) -> dict[str, NDArray]:
         columns = {"lowest": low.ravel(), "highest": high.ravel()}
     if known.possible is not None:
         columns["possible"] = known.possible.ravel()
-    if known.novelty is not None:
-        columns["novelty"] = np.repeat(known.novelty, len(explanation.target_names))
+    columns["novelty"] = np.repeat(known.novelty, len(explanation.target_names))
     return columns
 
 

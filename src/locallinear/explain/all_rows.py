@@ -6,13 +6,14 @@ its prediction comes about. Axis letters as in `interface`.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .how_sure import how_sure
+from .how_sure import UNSEEN, how_sure
 from .interface import Explanation
 from .packing import Packer
 from .view import ModelView
@@ -36,6 +37,8 @@ class ShortRows:
     probability : array (r, m) or None
         Of classes.
     differences : array (r, c, m)
+    unlike : array (r,) of bool or None
+        Whether a row is unlike anything seen; None where that is not known.
     """
 
     cells: list[list[Any]]
@@ -43,6 +46,7 @@ class ShortRows:
     interval: Array | None
     probability: Array | None
     differences: Array
+    unlike: NDArray[np.bool_] | None
 
     def take(self, rows: NDArray[np.intp]) -> "ShortRows":
         """Some of the rows."""
@@ -52,13 +56,14 @@ class ShortRows:
             None if self.interval is None else self.interval[rows],
             None if self.probability is None else self.probability[rows],
             self.differences[rows],
+            None if self.unlike is None else self.unlike[rows],
         )
 
 
 def short_rows(view: ModelView, blocks: Iterable[Explanation]) -> ShortRows:
     """What is kept of rows that are explained block by block."""
     cells: list[list[Any]] = []
-    arrays: dict[str, list[Array]] = {"prediction": [], "differences": []}
+    arrays: dict[str, list[Any]] = {"prediction": [], "differences": []}
     for why in blocks:
         cells += view.values(why)
         scores = why.contributions.sum(axis=1) + why.intercept
@@ -66,8 +71,11 @@ def short_rows(view: ModelView, blocks: Iterable[Explanation]) -> ShortRows:
         arrays["differences"].append(why.difference_parts)
         if view.is_classifier:
             arrays.setdefault("probability", []).append(view.probabilities(scores))
-        elif (interval := _interval(view, why)) is not None:
-            arrays.setdefault("interval", []).append(interval)
+        with suppress(ValueError):  # too few samples to know
+            known = how_sure(view, why)
+            arrays.setdefault("unlike", []).append(known.novelty > UNSEEN)
+            if known.interval is not None:
+                arrays.setdefault("interval", []).append(known.interval)
     joined = {name: np.concatenate(parts) for name, parts in arrays.items()}
     return ShortRows(
         cells,
@@ -75,15 +83,8 @@ def short_rows(view: ModelView, blocks: Iterable[Explanation]) -> ShortRows:
         joined.get("interval"),
         joined.get("probability"),
         joined["differences"],
+        joined.get("unlike"),
     )
-
-
-def _interval(view: ModelView, why: Explanation) -> Array | None:
-    """Intervals (q, m, 2); None where there are too few samples to know."""
-    try:
-        return how_sure(view, why).interval
-    except ValueError:
-        return None
 
 
 def all_rows_section(
@@ -112,6 +113,7 @@ def all_rows_section(
         if rows.probability is None
         else [pack.add(rows.probability[:, t], "f4") for t in range(m)],
         "interval": interval,
+        "unlike": None if rows.unlike is None else pack.add(rows.unlike, "u1"),
         "true": None
         if true is None
         else [pack.add_cells([line[t] for line in true]) for t in range(len(true[0]))],

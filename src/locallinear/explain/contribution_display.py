@@ -172,7 +172,7 @@ class ContributionDisplay:
             known = how_sure(view, why)
             self.slopes_std = slope_errors(view, why)[0, :, target]
             self.interval = None if known.interval is None else known.interval[0, target]
-            self.novelty = None if known.novelty is None else float(known.novelty[0])
+            self.novelty = float(known.novelty[0])
         with suppress(ValueError):
             self.neighbor_pulls = pulls_on(view, why, [self.neighbors], 0)[0].pulls[:, target]
 

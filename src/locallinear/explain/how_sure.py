@@ -38,13 +38,12 @@ class HowSure:
     possible : array (q, m) of bool or None
         The classes that are possible with this coverage; None for other targets, and for samples
         that were explained without themselves.
-    novelty : array (q,) or None
-        None for samples that were explained without themselves.
+    novelty : array (q,)
     """
 
     interval: Array | None
     possible: NDArray[np.bool_] | None
-    novelty: Array | None
+    novelty: Array
 
 
 def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> HowSure:
@@ -53,16 +52,15 @@ def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> H
     X = np.asarray(by_feature(why).X, dtype=np.float64)
     known = estimator.conformal()
     levels = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
-    interval = possible = novelty = None
-    if why.samples is None:
+    own, interval, possible = why.samples, None, None
+    if own is not None:
+        novelty = known.sample_novelty()[own]
+        interval = None if view.is_classifier else known.sample_quantiles(levels)[own]
+    elif view.is_classifier:
         novelty = known.novelty(X)
-    if view.is_classifier:
-        if why.samples is None:
-            possible = estimator.predict_set(view.named_inputs(X), coverage)
-    elif why.samples is not None:
-        interval = known.sample_quantiles(levels)[why.samples]
+        possible = estimator.predict_set(view.named_inputs(X), coverage)
     else:
-        interval = known.quantiles(X, levels)
+        interval, novelty = known.quantiles_and_novelty(X, levels)
     if interval is not None and why.log is not None:  # the estimator's intervals are of logs
         interval = why.model.quantiles_in_units(interval)
     return HowSure(interval, possible, novelty)
@@ -139,7 +137,7 @@ def sure_section(view: ModelView, why: Explanation, neighbors: list[list[int]]) 
         section |= {
             "interval": None if sure.interval is None else rounded(sure.interval, SAMPLE_DIGITS),
             "possible": None if sure.possible is None else sure.possible.tolist(),
-            "novelty": None if sure.novelty is None else rounded(sure.novelty, SAMPLE_DIGITS),
+            "novelty": rounded(sure.novelty, SAMPLE_DIGITS),
             "slopes_std": rounded(slope_errors(view, why).swapaxes(1, 2), SAMPLE_DIGITS),
         }
     try:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from ..arrays import AnyArray, at, to_numpy
 from ..kernels.local.combine import cut_at
 from .distinct import distinct_rows
 from .neighbors import Neighbors
@@ -35,7 +36,7 @@ SMALLEST = 0.02
 
 
 def learn_metric(
-    Z: Array, Y: Array, weights: Array | None, rounds: int, n_jobs: int | None = None
+    Z: AnyArray, Y: AnyArray, weights: AnyArray | None, rounds: int, n_jobs: int | None = None
 ) -> tuple[Array, Array]:
     """Weights (d,) for features in standard deviations, and the standard deviations (d,).
 
@@ -51,10 +52,14 @@ def learn_metric(
     if weights is not None:
         counts = weights > 0
         Z, Y, weights = Z[counts], Y[counts], weights[counts]
-    if len(Z) > MAX_SAMPLES:
+    if Z.shape[0] > MAX_SAMPLES:
         some = distinct_rows(Z, weights)[0]
-        some = some[:: -(-len(some) // MAX_SAMPLES)]
-        Z, Y, weights = Z[some], Y[some], None if weights is None else weights[some]
+        some = some[:: -(-some.shape[0] // MAX_SAMPLES)]
+        Z, Y = at(Z, some), at(Y, some)
+        weights = None if weights is None else at(weights, some)
+    # So few samples are sent from a device to the processor, where the small problems are solved.
+    Z, Y = np.asarray(to_numpy(Z), dtype=float), np.asarray(to_numpy(Y), dtype=float)
+    weights = None if weights is None else np.asarray(to_numpy(weights), dtype=float)
     rows, mass = distinct_rows(Z, weights)
     stride = -(-len(rows) // MAX_CENTRES)
     centres, mass = rows[::stride], mass[::stride]

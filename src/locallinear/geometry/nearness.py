@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, is_numpy, moved, namespace, to_numpy
 from ..checks.arguments import check_features
+from ..checks.devices import check_trees_on_processor
+from .device_neighbors import DeviceNeighbors, make_neighbors
 from .forest import Forest
 from .leaf_neighbors import LeafNeighbors
 from .metric import learn_metric
@@ -42,8 +45,17 @@ class Distance:
 
     def points(self, Z: Array) -> Array:
         """Where inputs Z are for the neighbour search."""
-        points = Z if self.features is None else Z[:, self.features]
+        points = Z if self.features is None else columns_of(Z, self.features)
         return points if self.multipliers is None else points * self.multipliers
+
+    def moved(self, like: AnyArray) -> "Distance":
+        """The same distance between arrays of the kind of `like`, and on its device."""
+        multipliers, weights = self.multipliers, self.feature_weights
+        return Distance(
+            self.features,
+            None if multipliers is None else moved(multipliers, like),
+            None if weights is None else moved(weights, like),
+        )
 
     def fits(self, d: int) -> bool:
         """Whether this can be a distance in d features; a file may hold anything."""
@@ -61,11 +73,11 @@ class Distance:
 
     def arrays(self) -> dict[str, NDArray]:
         """What a file holds of the distance."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {name: to_numpy(value) for name, value in vars(self).items() if value is not None}
 
 
 Nearness = Distance | Forest
-Index = Neighbors | LeafNeighbors
+Index = Neighbors | DeviceNeighbors | LeafNeighbors
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +101,15 @@ class Geometry:
         """What finds neighbours among located points."""
         if isinstance(self.nearness, Forest):
             return LeafNeighbors(self.nearness, points, searchable)
-        return Neighbors(points, searchable)
+        return make_neighbors(points, searchable)
+
+    def moved(self, like: AnyArray) -> "Geometry":
+        """The same geometry for arrays of the kind of `like`, and on its device."""
+        nearness = self.nearness
+        if isinstance(nearness, Forest):
+            check_trees_on_processor(like, "with trees")
+            return self
+        return Geometry(self.space.moved(like), nearness.moved(like))
 
     @classmethod
     def from_arrays(cls, d: int, space: dict[str, Any], nearness: dict[str, Any]) -> "Geometry":
@@ -120,19 +140,25 @@ def fit_geometry(
     space = fit_space(scaling, X, weights, unscaled)
     Z = space.transform(X)
     if neighborhood in GROWERS:
+        check_trees_on_processor(Z, neighborhood)
         used = np.arange(d) if features is None else features
         forest = GROWERS[neighborhood](Z, Y, weights, used, random_state, n_jobs)
         return Geometry(space, forest), Z
     if neighborhood == "euclidean":
-        return plain_geometry(space, features, d), Z
+        return plain_geometry(space, features, d).moved(Z), Z
 
     def learn(part: Rows | None) -> tuple[Array, Array]:
-        inputs = Z if part is None else Z[:, part]
+        inputs = Z if part is None else columns_of(Z, part)
         return learn_metric(inputs, Y, weights, metric_iterations, n_jobs)
 
     is_standard = scaling == "standard" and unscaled is None
     multipliers, geometry = learned_geometry(space, is_standard, features, d, learn)
-    return geometry, Z * multipliers
+    return geometry.moved(Z), Z * moved(multipliers, Z)
+
+
+def columns_of(Z: AnyArray, features: Rows) -> AnyArray:
+    """Some features of all rows, one feature after the other in memory."""
+    return Z[:, features] if is_numpy(Z) else namespace(Z).take(Z.T, moved(features, Z), axis=0).T
 
 
 def plain_geometry(space: Space, features: Rows | None, d: int) -> Geometry:

@@ -20,6 +20,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..arrays import AnyArray, namespace
 from ..runtime.threads import all_threads, in_threads, thread_parts
 from .cells import Cells, Few
 
@@ -56,7 +57,7 @@ def neighbor_sets(graph: csr_array, rows: Rows, searchable: Mask | None) -> tupl
     return neighbors, padding
 
 
-def leave_out(distances: Array, near: Rows, rows: Rows) -> tuple[Array, Rows]:
+def leave_out(distances: AnyArray, near: AnyArray, rows: AnyArray) -> tuple[AnyArray, AnyArray]:
     """The K neighbours of each query other than its own row, from the K + 1 nearest, nearest first.
 
     Parameters
@@ -64,10 +65,13 @@ def leave_out(distances: Array, near: Rows, rows: Rows) -> tuple[Array, Rows]:
     distances, near : (q, K + 1) of the nearest
     rows : (q,) the row that a query must not have; where it is not among them, the last one goes
     """
+    xp = namespace(near)
     keep = near != rows[:, None]
-    keep[keep.all(axis=1), -1] = False
-    shape = len(near), near.shape[1] - 1
-    return distances[keep].reshape(shape), near[keep].reshape(shape)
+    # Where none goes, the last one does.
+    last = xp.concat([keep[:, :-1] & False, keep[:, -1:]], axis=1)
+    keep = keep & ~(xp.all(keep, axis=1, keepdims=True) & last)
+    shape = near.shape[0], near.shape[1] - 1
+    return xp.reshape(distances[keep], shape), xp.reshape(near[keep], shape)
 
 
 class Neighbors:

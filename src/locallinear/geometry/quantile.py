@@ -6,11 +6,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..arrays import AnyArray as Array
+from ..arrays import (
+    at,
+    cumulative_sum,
+    flat_nonzero,
+    interpolate,
+    is_numpy,
+    moved,
+    namespace,
+    to_numpy,
+)
 
 # A uniform variable on [-√3, √3] has variance 1, like a standardised one, so that a penalty means
 # the same in both spaces.
-HALF_WIDTH = np.sqrt(3.0)
+HALF_WIDTH = float(np.sqrt(3.0))
 # Slopes are taken over so many ranks on both sides: the nearest six of a hundred samples.
 REACH = 0.1
 # Outside the range of the training values, the map continues with its slope over this outermost
@@ -28,14 +38,21 @@ def quantile_space(
     X, weights : (n, d) and (n,), positive
     indicators : numbers of the features that are centred and keep their distances
     """
-    found = [distribution(x, weights) for x in X.T]
-    return space_of_distributions(found, weights.sum(), indicators)
+    features = [distribution(X[:, j], weights) for j in range(X.shape[1])]
+    return space_of_distributions(features, namespace(X).sum(weights), indicators)
 
 
 def distribution(values: Array, weights: Array) -> tuple[Array, NDArray]:
     """The distinct values in ascending order, and the total weight of each."""
-    distinct, inverse = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(inverse, weights=weights)
+    if is_numpy(values):
+        distinct, inverse = np.unique(values, return_inverse=True)
+        return distinct, np.bincount(inverse, weights=weights)
+    xp = namespace(values)
+    order = xp.argsort(values)
+    ordered, total = at(values, order), cumulative_sum(at(weights, order), axis=0)
+    is_last = xp.concat([ordered[1:] != ordered[:-1], xp.ones_like(ordered[:1], dtype=xp.bool)])
+    total = at(total, flat_nonzero(is_last))
+    return ordered[is_last], xp.concat([total[:1], total[1:] - total[:-1]])
 
 
 def space_of_distributions(
@@ -48,12 +65,15 @@ def space_of_distributions(
     kept = set() if indicators is None else set(indicators.tolist())
     for j, (values, mass) in enumerate(distributions):
         # The middle of the step of the distribution function at each value.
-        rank = (np.cumsum(mass) - mass / 2) / total_weight
+        rank = (cumulative_sum(mass, axis=0) - mass / 2) / total_weight
         knots.append(values)
-        centred = values - mass @ values / total_weight
-        heights.append(centred if j in kept else HALF_WIDTH * (2 * rank - 1))
-    sizes = np.array([len(values) for values in knots])
-    return QuantileSpace(np.concatenate(knots), np.concatenate(heights), sizes)
+        if j in kept:
+            heights.append(values - namespace(values).sum(mass * values) / total_weight)
+        else:
+            heights.append(HALF_WIDTH * (2 * rank - 1))
+    sizes = np.array([values.shape[0] for values in knots])
+    xp = namespace(knots[0])
+    return QuantileSpace(xp.concat(knots), xp.concat(heights), sizes)
 
 
 class QuantileSpace:
@@ -80,14 +100,14 @@ class QuantileSpace:
 
     def transform(self, X: Array) -> Array:
         """X in this space."""
-        Z = np.empty_like(X)
+        Z = namespace(X).empty_like(X)
         for j, (values, ranks) in enumerate(self._features()):
             Z[:, j] = _interpolate(X[:, j], values, ranks, self._slopes[j])
         return Z
 
     def inverse(self, Z: Array) -> Array:
         """Points of this space in the user's units."""
-        X = np.empty_like(Z)
+        X = namespace(Z).empty_like(Z)
         for j, (values, ranks) in enumerate(self._features()):
             slopes = self._slopes[j]
             inverse_slopes = np.divide(1.0, slopes, out=np.zeros(2), where=slopes > 0)
@@ -116,38 +136,48 @@ class QuantileSpace:
         The map has a kink at every training value, and between two of them its derivative hangs on
         their gap, which is chance where values are continuous. Over the stretch it is steady.
         """
-        out = np.zeros_like(X)
-        Z = self.transform(X)
+        xp, Z = namespace(X), self.transform(X)
         width = self.inverse(Z + REACH) - self.inverse(Z - REACH)
-        np.divide(2 * REACH, width, out=out, where=(self.sizes > 1) & (width > 0))
-        return out
+        varies = moved(self.sizes > 1, X) & (width > 0)
+        return xp.where(varies, 2 * REACH / xp.where(varies, width, 1.0), 0.0)
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays that define the space, for a file."""
-        return {"knots": self.knots, "heights": self.heights, "sizes": self.sizes}
+        knots, heights = to_numpy(self.knots), to_numpy(self.heights)
+        return {"knots": knots, "heights": heights, "sizes": self.sizes}
+
+    def moved(self, like: Array) -> "QuantileSpace":
+        """The same space for arrays of the kind of `like`, and on its device."""
+        return QuantileSpace(moved(self.knots, like), moved(self.heights, like), self.sizes)
 
     @cached_property
-    def _slopes(self) -> Array:
+    def _slopes(self) -> NDArray[np.float64]:
         """Slopes of each feature's map below and above the training range, (d, 2)."""
         return np.array([_outer_slopes(values, ranks) for values, ranks in self._features()])
 
     def _features(self) -> Iterator[tuple[Array, Array]]:
         """The training values of each feature and their ranks."""
-        edges = np.cumsum(self.sizes)[:-1]
-        return zip(np.split(self.knots, edges), np.split(self.heights, edges), strict=True)
+        stop = 0
+        for size in self.sizes.tolist():
+            start, stop = stop, stop + size
+            yield self.knots[start:stop], self.heights[start:stop]
 
 
-def _outer_slopes(values: Array, ranks: Array) -> Array:
+def _outer_slopes(values: Array, ranks: Array) -> NDArray[np.float64]:
     """Slopes of the map below and above the values, (2,); 0 if there is only one value."""
-    width, height = values[-1] - values[0], ranks[-1] - ranks[0]
+    xp = namespace(values)
+    width, height = float(values[-1] - values[0]), float(ranks[-1] - ranks[0])
     if not width > 0:
         return np.zeros(2)
-    inner = np.interp([ranks[0] + TAIL * height, ranks[-1] - TAIL * height], ranks, values)
-    tails = np.array([inner[0] - values[0], values[-1] - inner[1]])
+    quarters = xp.stack([ranks[0] + TAIL * height, ranks[-1] - TAIL * height])
+    inner = interpolate(quarters, ranks, values)
+    tails = np.array([float(inner[0] - values[0]), float(values[-1] - inner[1])])
     return height / np.maximum(tails / TAIL, width)
 
 
-def _interpolate(x: Array, knots: Array, heights: Array, slopes: Array) -> Array:
+def _interpolate(x: Array, knots: Array, heights: Array, slopes: NDArray[np.float64]) -> Array:
     """The piecewise linear function through the knots, continued below and above by slopes (2,)."""
-    below, above = np.minimum(x - knots[0], 0.0), np.maximum(x - knots[-1], 0.0)
-    return np.interp(x, knots, heights) + slopes[0] * below + slopes[1] * above
+    xp = namespace(x)
+    below, above = xp.clip(x - knots[0], None, 0.0), xp.clip(x - knots[-1], 0.0, None)
+    before, after = slopes.tolist()
+    return interpolate(x, knots, heights) + before * below + after * above

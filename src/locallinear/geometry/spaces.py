@@ -11,17 +11,18 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray as Array
+from ..arrays import is_numpy, moved, namespace, precision, to_numpy
 from .quantile import QuantileSpace, quantile_space
 
-Array = NDArray[np.float64]
 # A function of inputs, row by row, and one that averages such a function over all samples.
 Term = Callable[[Array], Array]
 MeanOf = Callable[[Term], Array]
 
 # A deviation of at most this part of the values is rounding.
 ROUNDING = 10 * np.finfo(float).eps
-# Rows per block of a sum, to save memory.
-BLOCK = 8192
+# Rows per block of a sum, to save memory; on a device, where starting a sum costs more.
+BLOCK, DEVICE_BLOCK = 8192, 2**20
 
 
 def fit_space(
@@ -36,7 +37,8 @@ def fit_space(
     feature differ by 2 on average, as a square, and so do two categories with a feature each.
     """
     if scaling is None:
-        return AffineSpace(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        xp, row = namespace(X), X[0, ...]
+        return AffineSpace(xp.zeros_like(row), xp.ones_like(row))
     if scaling == "standard":
         space = standard_space(X, weights)
         if indicators is not None:
@@ -58,7 +60,9 @@ def same_space(one: "Space", other: "Space") -> bool:
     if one is other:
         return True
     a, b = one.arrays(), other.arrays()
-    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+    return a.keys() == b.keys() and all(
+        np.array_equal(to_numpy(a[name]), to_numpy(b[name])) for name in a
+    )
 
 
 def standard_space(X: Array, weights: Array | None) -> "AffineSpace":
@@ -104,34 +108,37 @@ def _moments(X: Array, weights: Array | None) -> tuple[Array, Array, Array]:
     X, weights = _rows_with_weight(X, weights)
 
     def mean_of(term: Term) -> Array:
-        return mean_of_blocks(block_sums(term, X, weights), weights.sum())
+        return mean_of_blocks(block_sums(term, X, weights), namespace(X).sum(weights))
 
-    return X[0], *_mean_and_scale(X[0], mean_of)
+    return X[0, ...], *_mean_and_scale(X[0, ...], mean_of)
 
 
 def _mean_and_scale(origin: Array, mean_of: MeanOf) -> tuple[Array, Array]:
     """Means minus the origin and standard deviations, as for `_moments`."""
     mean = mean_of(lambda x: x - origin)
-    scale = np.sqrt(mean_of(lambda x: (x - origin - mean) ** 2))
-    return mean, np.where(scale <= ROUNDING * np.abs(origin + mean), 1.0, scale)
+    xp = namespace(origin)
+    scale = xp.sqrt(mean_of(lambda x: (x - origin - mean) ** 2))
+    return mean, xp.where(scale <= 10 * precision(scale) * xp.abs(origin + mean), 1.0, scale)
 
 
 def _rows_with_weight(X: Array, weights: Array | None) -> tuple[Array, Array]:
     """The rows with positive weight and their weights, which are ones where none are given."""
     if weights is None:
-        return X, np.ones(len(X))
+        return X, namespace(X).ones_like(X[:, 0])
     return X[weights > 0], weights[weights > 0]
 
 
 def block_sums(term: Term, X: Array, weights: Array) -> list[Array]:
     """Weighted sums of term(x) over each block of rows: blocks save memory."""
-    blocks = range(0, len(X), BLOCK)
-    return [weights[i : i + BLOCK] @ term(X[i : i + BLOCK]) for i in blocks]
+    n, step = X.shape[0], BLOCK if is_numpy(X) else DEVICE_BLOCK
+    blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
+    return [weights[block] @ term(X[block, ...]) for block in blocks]
 
 
 def mean_of_blocks(sums: list[Array], total_weight: float) -> Array:
     """The weighted mean over all rows, from the sums of their blocks in order."""
-    return np.sum(sums, axis=0) / total_weight
+    xp = namespace(sums[0])
+    return xp.sum(xp.stack(sums), axis=0) / total_weight
 
 
 class AffineSpace:
@@ -158,19 +165,22 @@ class AffineSpace:
     @property
     def is_identity(self) -> bool:
         """Whether the map changes nothing."""
-        return not self.shift.any() and bool((self.scale == 1).all())
+        xp = namespace(self.shift)
+        return bool(xp.all(self.shift == 0)) and bool(xp.all(self.scale == 1))
 
     def models_to_units(self, models: Array) -> Array:
         """Models on Z as models on X."""
+        xp = namespace(models)
         coef = models[..., :-1, :] / self.scale[:, None]
-        intercept = models[..., -1:, :] - (self.shift[:, None] * coef).sum(-2, keepdims=True)
-        return np.concatenate([coef, intercept], axis=-2)
+        moves = xp.sum(self.shift[:, None] * coef, axis=-2, keepdims=True)
+        return xp.concat([coef, models[..., -1:, :] - moves], axis=-2)
 
     def models_from_units(self, models: Array) -> Array:
         """Models on X as models on Z."""
-        coef = models[..., :-1, :]
-        intercept = models[..., -1:, :] + (self.shift[:, None] * coef).sum(-2, keepdims=True)
-        return np.concatenate([coef * self.scale[:, None], intercept], axis=-2)
+        xp, coef = namespace(models), models[..., :-1, :]
+        moves = xp.sum(self.shift[:, None] * coef, axis=-2, keepdims=True)
+        intercept = models[..., -1:, :] + moves
+        return xp.concat([coef * self.scale[:, None], intercept], axis=-2)
 
     def regressors(self, X: Array) -> Array:
         """The values that the coefficients of users' models multiply."""
@@ -182,11 +192,15 @@ class AffineSpace:
 
     def slopes(self, X: Array) -> Array:
         """How fast the regressors change with X, (q, d): they are X."""
-        return np.ones_like(X)
+        return namespace(X).ones_like(X)
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays that define the space, for a file."""
-        return {"shift": self.shift, "scale": self.scale}
+        return {"shift": to_numpy(self.shift), "scale": to_numpy(self.scale)}
+
+    def moved(self, like: Array) -> "AffineSpace":
+        """The same space for arrays of the kind of `like`, and on its device."""
+        return AffineSpace(moved(self.shift, like), moved(self.scale, like))
 
 
 class WeightedSpace:
@@ -231,12 +245,17 @@ class WeightedSpace:
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays that define the space, for a file."""
-        return {**self.base.arrays(), "multipliers": self.multipliers}
+        return {**self.base.arrays(), "multipliers": to_numpy(self.multipliers)}
+
+    def moved(self, like: Array) -> "WeightedSpace":
+        """The same space for arrays of the kind of `like`, and on its device."""
+        return WeightedSpace(self.base.moved(like), moved(self.multipliers, like))
 
     @property
     def _row_multipliers(self) -> Array:
         """Multipliers of a model's rows, (d + 1, 1): 1 for the intercept."""
-        return np.append(self.multipliers, 1.0)[:, None]
+        xp = namespace(self.multipliers)
+        return xp.concat([self.multipliers, xp.ones_like(self.multipliers[:1])])[:, None]
 
 
 Space = AffineSpace | QuantileSpace | WeightedSpace

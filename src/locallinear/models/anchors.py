@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..arrays import at, doubles, from_device, moved, to_numpy
 from ..checks.arguments import check_anchor_models, check_anchor_points
 from ..geometry.distinct import distinct_rows
-from ..geometry.neighbors import Neighbors
+from ..geometry.nearness import Index
 from ..geometry.spaces import Space
 from ..kernels.local.combine import cut_at
 
@@ -58,27 +59,30 @@ def place_anchors(
     """
     d = Z.shape[1]
     if models is not None:
-        given = space.models_from_units(check_anchor_models(models, d, n_targets))
-        return Anchors(np.full((len(given), d), np.nan), models=given)
+        in_units = moved(check_anchor_models(from_device(models), d, n_targets), Z)
+        unknown = moved(np.full((in_units.shape[0], d), np.nan), Z)
+        return Anchors(unknown, models=space.models_from_units(in_units))
     if not isinstance(selection, str):
-        return Anchors(space.transform(check_anchor_points(selection, d)))
+        points = check_anchor_points(from_device(selection), d)
+        return Anchors(space.transform(moved(points, Z)))
     random = check_random_state(random_state)
     rows, mass = distinct_rows(Z, weights)
-    k = min(n_anchors, len(rows))
+    k = min(n_anchors, rows.shape[0])
     if selection == "random":
         # Drawn for all points whatever k is, so that fewer anchors are the first of more.
-        chosen = rows[random.permutation(len(rows))[:k]]
-        return Anchors(Z[chosen], rows=chosen)
+        chosen = at(rows, random.permutation(rows.shape[0])[:k])
+        return Anchors(at(Z, chosen), rows=chosen)
     from sklearn.cluster import KMeans  # takes long to import
 
     means = KMeans(k, init="k-means++", n_init=1, random_state=random)
-    return Anchors(means.fit(Z[rows], sample_weight=mass).cluster_centers_)
+    means.fit(doubles(at(Z, rows)), sample_weight=doubles(mass))
+    return Anchors(moved(means.cluster_centers_, Z))
 
 
-def rows_of_points(points: Array, neighbors: Neighbors, n_jobs: int | None) -> Rows:
+def rows_of_points(points: Array, neighbors: Index, n_jobs: int | None) -> Rows:
     """The sample that each anchor point is; an error names the first that is none."""
     distances, rows = neighbors.query(points, 1, n_jobs)
-    away = np.flatnonzero(distances[:, 0] > 0)
+    away = np.flatnonzero(to_numpy(distances[:, 0]) > 0)
     if len(away):
         raise ValueError(
             f"graph gives the neighbours of samples, but anchor {away[0]} is no row of X with "
@@ -98,6 +102,9 @@ def neighborhoods(
 ) -> tuple[Array, Array, Array]:
     """Inputs (k, K, d), targets (k, K, m) and weights (k, K) of the samples around k anchors.
 
+    They are NumPy arrays wherever the samples are: the models of few anchors are small problems,
+    which the processor solves.
+
     Parameters
     ----------
     Z, Y, weights : all samples in the feature space, their targets, and weights or None
@@ -105,14 +112,15 @@ def neighborhoods(
     total : where the sum of a neighbourhood's sample weights ends
     padding : (k, K) marks rows that do not count, where neighbourhoods have unequal sizes
     """
-    return Z[near], Y[near], neighborhood_weights(weights, near, total, padding)
+    counted = neighborhood_weights(weights, near, total, padding)
+    return doubles(at(Z, near)), doubles(at(Y, near)), counted
 
 
 def neighborhood_weights(
     weights: Array | None, near: Rows, total: float, padding: NDArray[np.bool_] | None
 ) -> Array:
     """How much each of the samples around k anchors counts, (k, K); as for `neighborhoods`."""
-    shares = np.ones(near.shape) if weights is None else cut_at(weights[near], total)
+    shares = np.ones(near.shape) if weights is None else doubles(cut_at(at(weights, near), total))
     if padding is not None:
         shares[padding] = 0.0
     return shares

@@ -12,10 +12,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from ..arrays import at, cast, empty, flat_nonzero, is_numpy, moved, namespace
 from ..geometry.nearness import Index
+from ..geometry.neighbors import leave_out
 from ..kernels.local import models as local_models
 from ..kernels.local.combine import cut_at
-from ..runtime.chunks import CACHE_BYTES, row_chunks
+from ..runtime.chunks import largest_chunk, row_chunks
 from .samples import Samples
 
 Array = NDArray[np.float64]
@@ -51,8 +53,8 @@ def assign_all(
 
     def assign(of_model: Samples, models: Array) -> None:
         labels, residuals = choose(samples["Z"], Y, models, votes)
-        of_model["labels"][:] = labels
-        of_model["residuals"][:] = residuals
+        of_model["labels"][...] = cast(labels, of_model["labels"])
+        of_model["residuals"][...] = residuals
 
     # Written in place, which another process could not do.
     Parallel(n_jobs, require="sharedmem")(delayed(assign)(*each) for each in fitted)
@@ -63,8 +65,8 @@ def deciding_rows(samples: Samples) -> Rows | None:
     if samples.n_searchable <= MAX_DECIDING:
         return None
     mask = samples.searchable
-    rows = samples.rows() if mask is None else np.flatnonzero(mask)
-    return rows[:: -(-len(rows) // MAX_DECIDING)]
+    rows = samples.rows() if mask is None else flat_nonzero(mask)
+    return rows[:: -(-rows.shape[0] // MAX_DECIDING)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,23 +96,23 @@ def _find_votes(
     n_jobs: int | None,
 ) -> Votes:
     """The samples whose errors decide, found by their nearness."""
-    n, points, weights = len(samples["Z"]), samples.points, samples.get("weights")
+    n, points, weights = samples.n_stored, samples.points, samples.get("weights")
     A = min(total, samples.n_searchable)
-    near = np.empty((n, A), dtype=np.int32)
-    for block in row_chunks(n, A * 16):
-        near[block] = neighbors.query(points[block], A, n_jobs)[1]
+    near = empty((n, A), samples["labels"])
+    for block in row_chunks(n, A * 16, like=points):
+        near[block, ...] = cast(neighbors.query(points[block, ...], A, n_jobs)[1], near)
     if deciding is None:
-        return Votes(samples["Z"], Y, near, assignment_shares(near, weights, total), None)
+        shares = cast(assignment_shares(near, weights, total), Y)
+        return Votes(samples["Z"], Y, near, shares, None)
     # The sample itself first, then the nearest others.
-    near = without_itself(near, deciding, np.arange(n))
-    shares = assignment_shares(np.column_stack([np.arange(n), deciding[near]]), weights, total)
-    return Votes(
-        samples["Z"][deciding],
-        Y[deciding],
-        near,
-        np.ascontiguousarray(shares[:, 1:]),
-        shares[:, 0],
-    )
+    rows = moved(np.arange(n), points)
+    near = without_itself(near, deciding, rows)
+    together = namespace(near).concat([rows[:, None], at(deciding, near)], axis=1)
+    shares = cast(assignment_shares(together, weights, total), Y)
+    others = shares[:, 1:]
+    if is_numpy(others):
+        others = np.ascontiguousarray(others)
+    return Votes(at(samples["Z"], deciding), at(Y, deciding), near, others, shares[:, 0])
 
 
 def without_itself(near: NDArray[np.int32], deciding: Rows, rows: Rows) -> NDArray[np.int32]:
@@ -118,9 +120,7 @@ def without_itself(near: NDArray[np.int32], deciding: Rows, rows: Rows) -> NDArr
 
     `near` (c, A) are positions in `deciding`, which are rows of samples, as are `rows` (c,).
     """
-    others = deciding[near] != rows[:, None]
-    others[others.all(axis=1), -1] = False
-    return near[others].reshape(len(near), near.shape[1] - 1)
+    return leave_out(near, at(deciding, near), rows)[0]
 
 
 def choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows, Array]:
@@ -129,31 +129,44 @@ def choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows
     Without votes each sample decides for itself. Some anchors at a time are compared for some
     samples at a time, so that all errors of these are in the processor's cache.
     """
-    (n, m), k = Y.shape, len(models)
+    (n, m), k, xp = Y.shape, models.shape[0], namespace(Y)
     floor = local_models.tie_floor(Y)
-    best, labels, chosen = np.full(n, np.inf), np.zeros(n, dtype=np.intp), np.empty((n, m))
+    best, chosen = xp.full_like(floor, xp.inf), xp.empty_like(Y)
+    labels = xp.zeros_like(floor, dtype=xp.int64)
     step = k
     if votes is not None:
-        step = max(1, CACHE_BYTES // (len(votes.Z) * (m + 1) * 8))
+        step = max(1, largest_chunk(Z) // (votes.Z.shape[0] * (m + 1) * 8))
     for first in range(0, k, step):
-        block = models[first : first + step]
+        block = models[first : min(first + step, k), ...]
         if votes is not None:
             table = local_models.squared_errors(
                 local_models.anchor_residuals(votes.Z, votes.Y, block)
             )
-        for chunk in row_chunks(n, len(block) * (m + 3) * 8):
-            residuals = local_models.anchor_residuals(Z[chunk], Y[chunk], block)
+        for chunk in row_chunks(n, block.shape[0] * (m + 3) * 8, like=Z):
+            residuals = local_models.anchor_residuals(Z[chunk, ...], Y[chunk, ...], block)
             if votes is None or votes.own is not None:
                 errors = local_models.squared_errors(residuals)
             if votes is not None:
-                summed = local_models.summed_errors(table, votes.near[chunk], votes.shares[chunk])
+                near, shares = votes.near[chunk, ...], votes.shares[chunk, ...]
+                summed = local_models.summed_errors(table, near, shares)
                 own = votes.own
                 errors = summed if own is None else summed + own[chunk, None] * errors
             now = labels[chunk]
             local_models.choose_again(errors, floor[chunk], first, best[chunk], now)
-            new = np.flatnonzero(now >= first)
-            chosen[chunk.start + new] = residuals[:, new, now[new] - first].T
+            _keep_own(chosen[chunk, ...], residuals, now, first)
     return labels, chosen
+
+
+def _keep_own(chosen: Array, residuals: Array, labels: Rows, first: int) -> None:
+    """Write the residuals (m, c, b) of samples whose anchor is `first` or a later one, (c, m)."""
+    xp = namespace(chosen)
+    if is_numpy(chosen):  # mostly few of the samples
+        new = np.flatnonzero(labels >= first)
+        chosen[new] = residuals[:, new, labels[new] - first].T
+        return
+    is_new = labels >= first
+    own = local_models.own_residuals(residuals, xp.where(is_new, labels - first, 0))
+    chosen[...] = xp.where(is_new[:, None], own, chosen)
 
 
 def assign_new(
@@ -169,15 +182,18 @@ def assign_new(
     Parameters as for `assign_all`; Y are the targets of the new samples.
     """
     samples, n_near = fitted[0][0], min(total, fitted[0][0].n_searchable)
-    k, d, m = max(len(models) for _, models in fitted), samples["Z"].shape[1], Y.shape[1]
-    for block in row_chunks(len(Y), n_near * 16):  # neighbours are searched for many at once
+    k = max(models.shape[0] for _, models in fitted)
+    (n, m), Z = Y.shape, samples["Z"]
+    row_bytes = n_near * (k * (m + 1) + Z.shape[1]) * 8
+    for block in row_chunks(n, n_near * 16, like=Z):  # neighbours are searched for many at once
         near = None
         if n_near > 1:
-            near = neighbors.query(samples.points[first:][block], n_near, n_jobs)[1]
-        for chunk in row_chunks(block.stop, n_near * (k * (m + 1) + d) * 8, block.start):
+            points = samples.points[first + block.start : first + block.stop, ...]
+            near = neighbors.query(points, n_near, n_jobs)[1]
+        for chunk in row_chunks(block.stop, row_bytes, block.start, like=Z):
             around = None
             if near is not None:
-                around = near[chunk.start - block.start : chunk.stop - block.start]
+                around = near[chunk.start - block.start : chunk.stop - block.start, ...]
             for of_model, models in fitted:
                 _assign_chunk(of_model, models, first, chunk, Y, around, total)
 
@@ -192,15 +208,15 @@ def _assign_chunk(
     total: int,
 ) -> None:
     """Write labels and residuals of a chunk; `near` (c, A) are samples whose errors decide."""
-    here, y = slice(first + chunk.start, first + chunk.stop), Y[chunk]
-    residuals = local_models.anchor_residuals(samples["Z"][here], y, models)
+    here, y = slice(first + chunk.start, first + chunk.stop), Y[chunk, ...]
+    residuals = local_models.anchor_residuals(samples["Z"][here, ...], y, models)
     if near is None:
         errors = local_models.squared_errors(residuals)
     else:
         errors = near_errors(samples, models, near, total, first, Y)
     labels = local_models.best_anchors(errors, local_models.tie_floor(y))
-    samples["labels"][here] = labels
-    samples["residuals"][here] = local_models.own_residuals(residuals, labels)
+    samples["labels"][here] = cast(labels, samples["labels"])
+    samples["residuals"][here, ...] = local_models.own_residuals(residuals, labels)
 
 
 def assign_labelled(
@@ -219,19 +235,20 @@ def assign_labelled(
     """
     stored, n_others = samples["Z"], total - 1
     n_near = min(total, samples.n_searchable)
-    labels = np.empty(len(Z), dtype=np.intp)
-    for chunk in row_chunks(len(Z), n_near * (len(models) * 2 + Z.shape[1]) * 8):
-        errors = local_models.squared_errors(
-            local_models.anchor_residuals(Z[chunk], Y[chunk], models)
-        )
+    n_stored, xp = stored.shape[0], namespace(Z)
+    labels = xp.empty_like(Z[:, 0], dtype=xp.int64)
+    row_bytes = n_near * (models.shape[0] * 2 + Z.shape[1]) * 8
+    for chunk in row_chunks(Z.shape[0], row_bytes, like=Z):
+        z, y = Z[chunk, ...], Y[chunk, ...]
+        errors = local_models.squared_errors(local_models.anchor_residuals(z, y, models))
         if n_others:
             # A stored sample with the same inputs is this one; otherwise it joins the near ones.
-            near = neighbors.query(points[chunk], n_near, n_jobs)[1]
-            known = (stored[near] == Z[chunk, None]).all(axis=2).any(axis=1)
-            whole = near_errors(samples, models, near, total, len(stored), Y)
-            errors += near_errors(samples, models, near[:, :n_others], n_others, len(stored), Y)
-            errors = np.where(known[:, None], whole, errors)
-        labels[chunk] = local_models.best_anchors(errors, local_models.tie_floor(Y[chunk]))
+            near = neighbors.query(points[chunk, ...], n_near, n_jobs)[1]
+            known = xp.any(xp.all(at(stored, near) == z[:, None, :], axis=2), axis=1)
+            whole = near_errors(samples, models, near, total, n_stored, Y)
+            errors += near_errors(samples, models, near[:, :n_others], n_others, n_stored, Y)
+            errors = xp.where(known[:, None], whole, errors)
+        labels[chunk] = local_models.best_anchors(errors, local_models.tie_floor(y))
     return labels
 
 
@@ -243,16 +260,16 @@ def near_errors(
     `near` (c, A) are rows of samples, whose targets from row `first` on are Y; `total` bounds the
     sum of their weights.
     """
-    rows, inverse = np.unique(near, return_inverse=True)
-    targets = np.empty((len(rows), Y.shape[1]))
+    rows, inverse = namespace(near).unique_inverse(near)
+    targets = empty((rows.shape[0], Y.shape[1]), Y)
     old = rows < first
     targets[old] = stored_targets(samples, models, rows[old])
-    targets[~old] = Y[rows[~old] - first]
+    targets[~old] = at(Y, rows[~old] - first)
     errors = local_models.squared_errors(
-        local_models.anchor_residuals(samples["Z"][rows], targets, models)
+        local_models.anchor_residuals(at(samples["Z"], rows), targets, models)
     )
-    shares = assignment_shares(near, samples.get("weights"), total)
-    return local_models.summed_errors(errors, inverse.reshape(near.shape), shares)
+    shares = cast(assignment_shares(near, samples.get("weights"), total), errors)
+    return local_models.summed_errors(errors, inverse, shares)
 
 
 def assignment_shares(near: NDArray[np.integer], weights: Array | None, total: int) -> Array:
@@ -260,22 +277,27 @@ def assignment_shares(near: NDArray[np.integer], weights: Array | None, total: i
 
     The sum of their sample weights ends at `total`.
     """
-    return np.ones(near.shape) if weights is None else cut_at(weights[near], total)
+    if weights is not None:
+        return cut_at(at(weights, near), total)
+    xp = namespace(near)
+    return np.ones(near.shape) if is_numpy(near) else xp.ones_like(near, dtype=xp.float64)
 
 
 def mean_target(samples: Samples, models: Array) -> Array:
     """The mean of the samples' targets, by their weights, (m,)."""
     rows, weights = samples.rows(), samples.get("weights")
-    total, mass = np.zeros(models.shape[2]), 0.0
-    for chunk in row_chunks(len(rows), 2 * models[0].nbytes):
+    xp = namespace(models)
+    total, mass = xp.zeros_like(models[0, 0, :]), 0.0
+    for chunk in row_chunks(rows.shape[0], 2 * models.shape[1] * models.shape[2] * 8, like=models):
         here = rows[chunk]
-        v = np.ones(len(here)) if weights is None else weights[here]
-        total += v @ stored_targets(samples, models, here)
-        mass += v.sum()
+        targets = stored_targets(samples, models, here)
+        v = xp.ones_like(targets[:, 0]) if weights is None else at(weights, here)
+        total += v @ targets
+        mass += float(xp.sum(v))
     return total / mass
 
 
 def stored_targets(samples: Samples, models: Array, rows: Rows) -> Array:
     """The targets (c, m) of stored samples: residual plus the anchor's model."""
-    residuals, labels = samples["residuals"][rows], samples["labels"][rows]
-    return local_models.stored_targets(samples["Z"][rows], residuals, labels, models)
+    Z, residuals, labels = (at(samples[name], rows) for name in ("Z", "residuals", "labels"))
+    return local_models.stored_targets(Z, residuals, labels, models)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import at, is_numpy, moved, namespace, to_numpy
 from ..kernels.local.probabilities import class_probabilities, fit_probability_map
 from .moments import Moments
 
@@ -45,8 +46,12 @@ class Calibrated(Moments):
     def predict(self, X: Any) -> NDArray:
         """Predict the classes of X, (q,)."""
         now = self.at_this_moment()
-        best = now.predict_proba(X).argmax(axis=1)
-        return now.classes_[best]
+        probabilities = now.predict_proba(X)
+        best = namespace(probabilities).argmax(probabilities, axis=1)
+        classes = now.classes_
+        if is_numpy(best) or classes.dtype.kind not in "biuf":  # a device holds no text
+            return classes[to_numpy(best)]
+        return at(moved(classes, best), best)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m).

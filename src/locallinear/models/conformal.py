@@ -259,6 +259,9 @@ class Conformal:
             sizes = np.abs(scores[:, t])
             grown = np.maximum(factor * sizes**exponent, sizes)
             scores[:, t] = np.copysign(grown, scores[:, t])
+        if len(self.members) <= N_REFITTED:
+            # Refits of all members are the estimator itself without these samples.
+            scores[tested] = (self.targets[tested] - held) / scale[tested]
         return scores
 
     @cached_property
@@ -322,10 +325,23 @@ class Conformal:
         """The standard deviation of each sample's target around its prediction, (n, m)."""
         return self.deviation_of(self.scale_of(self.views))
 
+    def quantiles_and_novelty(self, X: Array, levels: Array) -> tuple[Array, Array]:
+        """Both of queries, (q, m, l) and (q,), by one look at what surrounds them."""
+        seen = self.whole.views(X, np.abs(self.errors), self.n_jobs)
+        found = self._around(seen.prediction, self.scale_of(seen), levels)
+        return found, self._less_unusual(seen.ratio)
+
     def novelty(self, X: Array) -> Array:
         """The share of samples that are less unusual than each query, (q,)."""
         nothing = np.zeros(self.targets.shape)
-        ratio = self.whole.views(X, nothing, self.n_jobs).ratio
+        return self._less_unusual(self.whole.views(X, nothing, self.n_jobs).ratio)
+
+    def sample_novelty(self) -> Array:
+        """The same of the samples without themselves, (n,)."""
+        return self._less_unusual(self._ratios)
+
+    def _less_unusual(self, ratio: Array) -> Array:
+        """The share of samples whose ratio is smaller, (q,)."""
         order = np.argsort(self._ratios)
         counts = np.append(0.0, np.cumsum(self.weights[order]))
         # Equal up to rounding is equal.

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import is_numpy, moved, namespace
 from ..checks.inputs import check_classes, validated_classes, validated_targets
 from ..io import register
 from .calibration import Calibrated
@@ -211,9 +212,11 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
 
     def _check_samples(self, X: Any, y: Any, *, reset: bool) -> tuple[Array, Array]:
         X, targets = validated_targets(self, X, y, reset=reset)
-        Y = np.asarray(targets, dtype=np.float64).reshape(len(X), -1)
+        if is_numpy(X):
+            targets = np.asarray(targets, dtype=np.float64)
+        Y = namespace(X).reshape(targets, (X.shape[0], -1))
         if reset:
-            self._one_target = np.ndim(targets) == 1
+            self._one_target = targets.ndim == 1
             self._target_names = _target_names(y, Y.shape[1])
         elif Y.shape[1] != len(self._target_names):
             raise ValueError(
@@ -354,7 +357,7 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
             fresh = self.unfitted()
             X, y = validated_classes(fresh, X, y)
             fresh._set_classes(np.unique(y))
-            fresh._fit(X, fresh._one_hot(y), sample_weight, graph)
+            fresh._fit(X, moved(fresh._one_hot(y), X), sample_weight, graph)
             return self.become(fresh)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -380,7 +383,7 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
                 return self.become(fresh)
             check_classes(classes, self.classes_)
             X, y = validated_classes(self, X, y, reset=False)
-            self._append(X, self._one_hot(y), sample_weight)
+            self._append(X, moved(self._one_hot(y), X), sample_weight)
         return self
 
     def fit_together(
@@ -394,7 +397,7 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         """As for `FALLRegressor`; `classes` are all classes, where y may lack some."""
         X, y = validated_classes(self, X, y)
         self._set_classes(np.unique(y if classes is None else classes))
-        self._fit(X, self._one_hot(y), sample_weight, None, siblings)
+        self._fit(X, moved(self._one_hot(y), X), sample_weight, None, siblings)
 
     def appended(
         self, siblings: "Sequence[FALL]", X: Any, y: Any, sample_weight: Any, made: Made
@@ -420,7 +423,7 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         check_is_fitted(self)
         now = self.at_this_moment()
         X, y = validated_classes(now, X, y, reset=False)
-        return now._assign_labelled(X, now._one_hot(y))
+        return now._assign_labelled(X, moved(now._one_hot(y), X))
 
     def _set_classes(self, classes: NDArray) -> None:
         self.classes_ = classes

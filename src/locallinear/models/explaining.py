@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import at, cast, empty, namespace
 from ..geometry.spaces import Space
 from ..kernels.local.combine import averaged_models
 from ..kernels.local.layers import layers
@@ -37,22 +38,22 @@ def explained(
     alpha, constant : λ, and the value of the constant feature
     baseline : (m,) the mean of the targets
     """
-    (q, d), m = Z.shape, models.shape[2]
-    parts = np.empty((2, q, d + 1, m))
-    levels, differences = np.empty((q, m)), np.empty((q, d, m))
-    for chunk in row_chunks(q, near.shape[1] * 2 * (models[0].size + d) * 8):
-        rows = near[chunk]
-        neighbors = samples["Z"][rows], samples["residuals"][rows], samples["labels"][rows]
-        given = *neighbors, shares[chunk], models, alpha, constant
-        parts[:, chunk] = averaged_models(*given)
-        levels[chunk], differences[chunk] = layers(Z[chunk], *given)
+    (q, d), m, xp = Z.shape, models.shape[2], namespace(Z)
+    parts = empty((q, d + 1, m), Z), empty((q, d + 1, m), Z)
+    levels, differences = empty((q, m), Z), empty((q, d, m), Z)
+    for chunk in row_chunks(q, near.shape[1] * 2 * ((d + 1) * m + d) * 8, like=Z):
+        neighbors = (at(samples[name], near[chunk, ...]) for name in ("Z", "residuals", "labels"))
+        given = *neighbors, shares[chunk, ...], models, alpha, constant
+        for part, found in zip(parts, averaged_models(*given), strict=True):
+            part[chunk, ...] = found
+        levels[chunk, ...], differences[chunk, ...] = layers(Z[chunk, ...], *given)
     anchor_part, correction = (space.models_to_units(part) for part in parts)
     model = anchor_part + correction
-    coef, intercept = model[:, :-1], model[:, -1]
+    coef, intercept = model[:, :-1, :], model[:, -1, :]
     regressors = space.regressors(X)
     contributions = coef * regressors[:, :, None]
     return {
-        "prediction": contributions.sum(axis=1) + intercept,
+        "prediction": xp.sum(contributions, axis=1) + intercept,
         "coef": coef,
         "intercept": intercept,
         "contributions": contributions,
@@ -64,6 +65,6 @@ def explained(
         "slopes": coef * space.slopes(X)[:, :, None],
         "neighbors": samples.numbers(near),
         "neighbor_weights": shares,
-        "neighbor_labels": samples["labels"][near].astype(np.intp),
+        "neighbor_labels": cast(at(samples["labels"], near), near),
         "ranks": None if space.has_units else regressors,
     }

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import at, from_device
 from ..checks.arguments import check_indices
+from ..checks.devices import check_on_processor
 from ..runtime.extras import extra
 from .coefficient_errors import combination_errors
 from .pulls import Pulls, changes_if_forgotten, pulls_of
@@ -181,11 +183,15 @@ class LocalExplanation:
 
     def _errors_of(self, factors: Array) -> Array:
         """Standard deviations of the coefficients times factors (q, d)."""
+        self._check_on_processor("errors of coefficients")
         raw = self if self.encoded is None else self.encoded
         q, d, _ = raw.coef.shape
         identity = np.broadcast_to(np.eye(d), (q, d, d))
         combined = identity if self.encoded is None else self.model.combinations(raw)
         return combination_errors(raw.model, raw.X, factors[:, :, None] * combined, raw.samples)
+
+    def _check_on_processor(self, what: str) -> None:
+        check_on_processor(self.model, self.coef, what)
 
     def take(self, rows: ArrayLike) -> "LocalExplanation":
         """The explanation of some of the queries.
@@ -199,15 +205,18 @@ class LocalExplanation:
         -------
         LocalExplanation
         """
-        mask = np.asarray(rows)
+        mask = np.asarray(from_device(rows))
         if mask.dtype == bool and mask.shape == (len(self.coef),):
             rows = np.flatnonzero(mask)
         rows = check_indices(rows, len(self.coef))
-        taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in ARRAYS}
+        taken: dict[str, Any] = {name: at(getattr(self, name), rows) for name in ARRAYS}
         for name in ROWS:
             of_queries = getattr(self, name)
-            if of_queries is not None:
-                taken[name] = getattr(of_queries, "iloc", of_queries)[rows]
+            if hasattr(of_queries, "iloc"):
+                taken[name] = of_queries.iloc[rows]
+            elif of_queries is not None:
+                in_place = name in ("X", "ranks")
+                taken[name] = at(of_queries, rows) if in_place else of_queries[rows]
         inner = {name: getattr(self, name) for name in ("encoded", "log")}
         taken |= {name: one if one is None else one.take(rows) for name, one in inner.items()}
         return replace(self, **taken)
@@ -235,6 +244,7 @@ class LocalExplanation:
         >>> round(float(because.baseline[0] + because.pulls.sum() - why.prediction[0]), 6)
         0.0
         """
+        self._check_on_processor("the influence of samples")
         if self.encoded is not None:
             return self.encoded.influence(row)
         one = self.take(row)
@@ -316,6 +326,7 @@ class LocalExplanation:
         >>> bool(abs(total - why.prediction).max() < 1e-9)
         True
         """
+        self._check_on_processor("Shapley values")
         return shapley_of(self, background, n_permutations, random_state)
 
     def to_shap(self, **options: Any) -> Any:
@@ -354,6 +365,7 @@ class LocalExplanation:
         those of the features and "(intercept)". Queries have the names of the frame that they
         came in. Needs pandas.
         """
+        self._check_on_processor("a frame")
         pandas = extra("pandas", "report", "Frames")
         q, _, m = self.contributions.shape
         queries = range(q) if self.index is None else self.index
@@ -383,15 +395,23 @@ class LocalExplanation:
             nothing = np.full((q, 1, m), np.nan)
             each = np.concatenate([nothing, nothing, self.times, nothing], axis=1)
             frame.insert(2, "times", each.swapaxes(1, 2).ravel())
-        for name, at, of_queries in [("value", 0, self.X), ("rank", 3, self.ranks)]:
+        for name, position, of_queries in [("value", 0, self.X), ("rank", 3, self.ranks)]:
             if of_queries is not None:
                 values = np.asarray(of_queries)
                 nothing = np.full((q, 1), np.nan, dtype=values.dtype)
                 each = np.concatenate([nothing, nothing, values, nothing], axis=1)
-                frame.insert(at, name, np.repeat(each, m, axis=0).ravel())
+                frame.insert(position, name, np.repeat(each, m, axis=0).ravel())
         return frame
 
-    def plot(self, row: int = 0, target: int | str = 0, ax: Any = None, **options: Any) -> Any:
+    def plot(
+        self,
+        row: int = 0,
+        target: int | str = 0,
+        ax: Any = None,
+        *,
+        sure: bool = True,
+        **options: Any,
+    ) -> Any:
         """Draw the layers of one prediction, and the neighbours that it was made from.
 
         Parameters
@@ -400,15 +420,19 @@ class LocalExplanation:
         target : int or str
             Which target or class, by number or name.
         ax : matplotlib Axes, optional
+        sure : bool, default=True
+            Whether to draw how sure the prediction and its slopes are; for the first row of a
+            model this takes as long as some predictions of all samples.
         options : as for `locallinear.explain.ContributionDisplay.plot`
 
         Returns
         -------
         locallinear.explain.ContributionDisplay
         """
+        self._check_on_processor("a picture")
         from ..explain import ContributionDisplay  # loaded when a picture is wanted
 
-        display = ContributionDisplay.from_explanation(self, row=row, target=target)
+        display = ContributionDisplay.from_explanation(self, row=row, target=target, sure=sure)
         return display.plot(ax=ax, **options)
 
     def to_html(self, path: str | Path, **options: Any) -> None:
@@ -419,6 +443,7 @@ class LocalExplanation:
         path : str or Path
         options : as for `locallinear.explain.data_of_explanation`
         """
+        self._check_on_processor("a report")
         from ..explain import data_of_explanation, write_report  # as in `plot`
 
         write_report(path, data_of_explanation(self.log or self, **options))

@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import at, is_numpy, namespace, to_numpy
+from ..checks.devices import check_on_processor
 from ..geometry.nearness import Nearness
 from ..geometry.spaces import Space
 from .anchor_samples import AnchorSamples
@@ -36,13 +38,23 @@ class Facts:
             check_is_fitted(self)
         return self._fitted
 
+    @property
+    def place(self) -> Array:
+        """An array that is of the kind of all arrays of the model, and on their device."""
+        return self.fitted.models
+
     # --- Fitted attributes --------------------------------------------------------------------
 
     @property
     def labels_(self) -> Rows:
         """The anchor of each sample, (n,)."""
         samples = self.fitted.samples
-        return samples["labels"][samples.rows()].astype(np.intp)
+        labels = at(samples["labels"], samples.rows())
+        return (
+            labels.astype(np.intp)
+            if is_numpy(labels)
+            else namespace(labels).astype(labels, namespace(labels).int64)
+        )
 
     @property
     def n_samples_fit_(self) -> int:
@@ -125,7 +137,7 @@ class Facts:
     def has_seen_targets(self) -> bool:
         """Whether who is near, or an anchor, depends on a sample's target in an unknown way."""
         fitted = self.fitted
-        given = bool(np.isnan(fitted.anchor_points).any())
+        given = bool(np.isnan(to_numpy(fitted.anchor_points)).any())
         return fitted.geometry.uses_targets or (fitted.anchor_samples is None and not given)
 
     # --- Samples ------------------------------------------------------------------------------
@@ -143,7 +155,8 @@ class Facts:
     @property
     def mean_target(self) -> Array:
         """The weighted mean of the samples' numeric targets, (m,); of classes their shares."""
-        return self.fitted.mean_target.copy()
+        mean = self.fitted.mean_target
+        return namespace(mean).asarray(mean, copy=True)
 
     def training_samples(self) -> tuple[Array, Array]:
         """The samples that the model keeps, in units.
@@ -164,24 +177,27 @@ class Facts:
     def _targets_of(self, fitted: Fitted, numbers: Rows | None) -> Array:
         Y = stored_targets(fitted.samples, fitted.models, fitted.samples.rows(numbers))
         # A class is 1 or 0, which a residual plus its model is only up to rounding.
-        return Y.round() + 0.0 if is_classifier(self) else Y
+        return namespace(Y).round(Y) + 0.0 if is_classifier(self) else Y
 
     def training_weights(self) -> Array | None:
         """The weights of the samples that the model keeps, (n,); None where all are 1."""
         samples = self.fitted.samples
         weights = samples.get("weights")
-        return None if weights is None else weights[samples.rows()]
+        return None if weights is None else at(weights, samples.rows())
 
     @property
     def total_weight(self) -> float:
         """How many samples the model keeps, each as often as its weight says."""
         samples = self.fitted.samples
         weights = samples.get("weights")
-        return float(len(samples) if weights is None else weights[samples.rows()].sum())
+        if weights is None:
+            return float(len(samples))
+        return float(namespace(weights).sum(at(weights, samples.rows())))
 
     def draw_samples(self, size: int, rng: np.random.RandomState) -> Array:
         """At most so many of the samples that have weight, drawn at random, in units: (·, d)."""
         fitted = self.fitted
+        check_on_processor(self, fitted.models, "a background of samples")
         rows, mask = fitted.samples.rows(), fitted.samples.searchable
         drawn = np.arange(len(rows)) if mask is None else np.flatnonzero(mask[rows])
         if len(drawn) > size:

@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import at, moved, to_numpy
 from ..checks import arguments as checks
 from ..checks.parameters import FALL_PARAMETERS, check_after_fit
 from ..checks.stored import check_stored_calibration
 from ..io import save
+from .devices import an_array_on
 from .fitted import Fitted, append_samples, forget_samples
 from .fitting import fit_together
 from .intervals import HowSure
@@ -49,6 +51,7 @@ class FALL(HowSure, Predictor):
     """
 
     _parameter_constraints: dict = FALL_PARAMETERS
+    takes_devices = True  # arrays of torch and CuPy, where they are
     _private_fitted: ClassVar[tuple[str, ...]] = ("_fitted", "_target_names", "_one_target")
 
     def __init__(
@@ -135,11 +138,12 @@ class FALL(HowSure, Predictor):
     ) -> list[Fitted]:
         """What this model and its siblings are with more samples; `made` as in `Samples.append`."""
         check_after_fit(self)
+        weights = checks.check_sample_weights(sample_weight, X.shape[0])
         return append_samples(
             [model.fitted for model in (self, *siblings)],
             X,
             Y,
-            checks.check_sample_weights(sample_weight, len(X)),
+            None if weights is None else moved(weights, X),
             made,
             assignment_neighbors=self.assignment_neighbors,
             n_jobs=self.n_jobs,
@@ -177,7 +181,9 @@ class FALL(HowSure, Predictor):
                 "new one instead"
             )
         mask = samples.searchable
-        lost = len(numbers) if mask is None else np.count_nonzero(mask[samples.rows(numbers)])
+        lost = len(numbers)
+        if mask is not None:
+            lost = int(np.count_nonzero(to_numpy(at(mask, samples.rows(numbers)))))
         checks.check_enough_samples(self.n_neighbors, samples.n_searchable - lost)
         return numbers
 
@@ -202,6 +208,38 @@ class FALL(HowSure, Predictor):
         part = None if weights is None else weights[numbers]
         first._fit(X[numbers], Y[numbers], part, None, again[1:])
         return again
+
+    # --- Devices ------------------------------------------------------------------------------
+
+    def to(self, device: Any, dtype: str | None = None) -> Self:
+        """Move the fitted model, so that it takes and returns arrays of another place.
+
+        Parameters
+        ----------
+        device : str or torch.device
+            "cpu" for NumPy arrays, "cuda", "cuda:1" or another device of torch for its tensors, or
+            "cupy" for CuPy arrays.
+        dtype : {"float32", "float64"}, optional
+            Precision of the moved model; that of the model as it is by default. NumPy models are
+            always in float64.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from locallinear import FALLRegressor
+        >>> model = FALLRegressor(random_state=0).fit(*load_diabetes(return_X_y=True))
+        >>> type(model.to("cpu").anchor_models_).__name__
+        'ndarray'
+        """
+        with self.writing():
+            fitted = self.fitted
+            self._fitted = fitted.moved(an_array_on(device, dtype, fitted.models))
+            self._known = {}
+        return self
 
     # --- Files, and what ensembles compare ----------------------------------------------------
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import at, moved, namespace, precision
 from ..geometry.nearness import Geometry, Index
-from ..geometry.spaces import ROUNDING, same_space
+from ..geometry.spaces import same_space
 from .anchor_samples import AnchorSamples
 from .assignment import assign_new, mean_target
 from .samples import Made, Samples
@@ -76,14 +77,22 @@ class Fitted:
     @property
     def located_samples(self) -> Array:
         """The inputs of all samples in the feature space, (n, d)."""
-        return self.samples["Z"][self.samples.rows()]
+        return at(self.samples["Z"], self.samples.rows())
 
     def sample_inputs(self) -> Array:
         """The inputs of all samples in units, (n, d)."""
         X = self.geometry.space.inverse(self.located_samples)
         # Of zeros, the way into the space and back leaves some rounding.
-        X[np.abs(X) <= ROUNDING * np.abs(X).max(axis=0)] = 0.0
-        return X
+        xp, sizes = namespace(X), namespace(X).abs(X)
+        return xp.where(sizes <= 10 * precision(X) * xp.max(sizes, axis=0), 0.0, X)
+
+    def moved(self, like: Array) -> "Fitted":
+        """The same model in arrays of the kind of `like`, on its device and in its precision."""
+        samples, geometry = self.samples.moved(like), self.geometry.moved(like)
+        names = ("models", "anchor_points", "anchor_models")
+        arrays = {name: moved(getattr(self, name), like) for name in names}
+        others = {"constant": self.constant, "anchor_samples": self.anchor_samples}
+        return Fitted.indexed(geometry, samples, **arrays, **others)
 
     def sharing_memory(self, others: "Sequence[Fitted]") -> "Fitted":
         """The same, holding what is equal in the memory of the first of the others that has it.
@@ -125,7 +134,7 @@ def append_samples(
     """
     first = siblings[0]
     Z, points = first.geometry.locate(X)
-    new = {"Z": Z, "residuals": Y, "labels": np.zeros(len(X))}
+    new = {"Z": Z, "residuals": Y, "labels": namespace(Y).zeros_like(Y[:, 0])}
     if points is not Z:
         new["points"] = points
     samples = [fitted.samples.append(made, weights, **new) for fitted in siblings]

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..arrays import at, from_device, moved, namespace, to_numpy
 from ..checks import arguments as checks
 from ..checks.parameters import GEOMETRY
+from ..geometry.device_neighbors import make_neighbors
 from ..geometry.nearness import Geometry, Index, fit_geometry
-from ..geometry.neighbors import Neighbors, neighbor_sets
+from ..geometry.neighbors import neighbor_sets
 from ..kernels.local.anchors import fit_models
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
@@ -42,10 +44,12 @@ def fit_together(
     sample_weight, graph : as users pass them to `fit`
     """
     first = siblings[0]
-    weights = checks.check_sample_weights(sample_weight, len(X))
+    weights = checks.check_sample_weights(sample_weight, X.shape[0])
     checks.check_some_weight(weights)
+    if weights is not None:
+        weights = moved(weights, X)
     if graph is not None:
-        graph = checks.check_graph(graph, len(X))
+        graph = checks.check_graph(graph, X.shape[0])
     geometry, Z = fit_geometry(
         X,
         Y,
@@ -55,7 +59,7 @@ def fit_together(
         n_jobs=first.n_jobs,
     )
     # What is written into X later must not reach the model.
-    columns: dict[str, NDArray] = {"Z": Z.copy() if Z is X else Z}
+    columns: dict[str, NDArray] = {"Z": namespace(X).asarray(Z, copy=True) if Z is X else Z}
     if weights is not None:
         columns["weights"] = weights
     samples = Samples.located(geometry, weights_above_zero(weights), **columns)
@@ -92,7 +96,9 @@ def fit_anchors(
         weights,
         p.random_state,
     )
-    own = samples.beside(residuals=np.empty_like(Y), labels=np.empty(len(Y), dtype=np.int32))
+    xp = namespace(Y)
+    labels = xp.empty_like(Y[:, 0], dtype=xp.int32)
+    own = samples.beside(residuals=xp.empty_like(Y), labels=labels)
     given = geometry, own, neighbors
     if anchors.models is not None:
         in_units = space.models_to_units(anchors.models)
@@ -100,31 +106,32 @@ def fit_anchors(
         return Fitted(*given, anchors.models, constant, anchors.points, in_units, None)
     points, rows = anchors.points, anchors.rows
     if rows is not None:
-        where = X[rows]
+        where = at(X, rows)
     elif isinstance(p.anchor_selection, str):
         where = space.inverse(points)
     else:
-        where = np.array(p.anchor_selection, dtype=np.float64)
+        where = moved(np.array(from_device(p.anchor_selection), dtype=np.float64), X)
     near, total, padding = _around(p, geometry, samples, neighbors, points, rows, graph)
     shaped_by = None
     if p.anchor_alpha == 0 or p.anchor_l1_ratio == 0:
         counted = neighborhood_weights(weights, near, total, padding)
         shaped_by = AnchorSamples(
-            near.astype(np.int32),
+            to_numpy(near).astype(np.int32),
             None if (counted == 1).all() else counted,
             float(p.anchor_alpha),
             bool(p.fit_intercept),
         )
     Z = samples["Z"]
-    models = np.empty((len(points), Z.shape[1] + 1, Y.shape[1]))
-    for chunk in row_chunks(len(points), near.shape[1] * (Z.shape[1] + Y.shape[1]) * 8 * 4):
+    models = np.empty((points.shape[0], Z.shape[1] + 1, Y.shape[1]))
+    for chunk in row_chunks(points.shape[0], near.shape[1] * (Z.shape[1] + Y.shape[1]) * 8 * 4):
         unused = None if padding is None else padding[chunk]
         models[chunk] = fit_models(
-            *neighborhoods(Z, Y, weights, near[chunk], total, unused),
+            *neighborhoods(Z, Y, weights, near[chunk, ...], total, unused),
             p.anchor_alpha,
             p.anchor_l1_ratio,
             p.fit_intercept,
         )
+    models = moved(models, Z)
     in_units = space.models_to_units(models)
     return Fitted(*given, models, float(p.fit_intercept), where, in_units, shaped_by)
 
@@ -145,8 +152,9 @@ def _around(
         near = neighbors.query(geometry.nearness.points(points), n_near, n_jobs)[1]
         return near, parameters.n_anchor_neighbors, None
     if rows is None:
-        rows = rows_of_points(points, Neighbors(samples["Z"], samples.searchable), n_jobs)
-    near, padding = neighbor_sets(graph, rows, samples.searchable)
+        rows = rows_of_points(points, make_neighbors(samples["Z"], samples.searchable), n_jobs)
+    mask = None if samples.searchable is None else to_numpy(samples.searchable)
+    near, padding = neighbor_sets(graph, to_numpy(rows), mask)
     return near, np.inf, padding
 
 
@@ -154,8 +162,9 @@ def _assign_all(parameters: Parameters, siblings: Sequence[Fitted], Y: Array) ->
     """Theorem 3: the anchors of the samples, whose targets are Y, in all these models."""
     first = siblings[0]
     samples, neighbors = first.samples, first.neighbors
-    total, deciding = parameters.assignment_neighbors, deciding_rows(samples)
-    if deciding is not None and total > 1:
-        neighbors = first.geometry.index(samples.points[deciding], None)
+    total = parameters.assignment_neighbors
+    deciding = deciding_rows(samples) if total > 1 else None
+    if deciding is not None:
+        neighbors = first.geometry.index(at(samples.points, deciding), None)
     assigned = [(fitted.samples, fitted.models) for fitted in siblings]
     assign_all(assigned, neighbors, deciding, Y, total, parameters.n_jobs)

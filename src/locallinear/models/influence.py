@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks.devices import check_on_processor
 from ..checks.inputs import check_queries
 from ..kernels.local.smoother import anchor_loads, neighbor_gains
 from ..runtime.chunks import row_chunks
@@ -71,6 +72,7 @@ class Influence(Moments):
         `without` (q,) are numbers of samples: each query is predicted without that sample.
         """
         members = self.members
+        check_on_processor(self, members[0].place, "the influence of samples")
         total = csr_array((len(X), members[0].n_samples_fit_))
         for member in members:
             Z = member.feature_space.transform(X)
@@ -119,6 +121,7 @@ def smoother_rows(
     exact : whether to refuse where anchors are no known function of the targets that are left;
         otherwise such anchors are taken as known, and add nothing
     """
+    check_on_processor(member, member.place, "the influence of samples")
     sets = member.anchor_samples
     shares, near = member.shares(Z, without)
     if exact:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks.arguments import check_coverage, check_levels, check_method, check_several_groups
+from ..checks.devices import check_on_processor
 from ..checks.inputs import check_queries
 from ..kernels.local.combine import margins
 from ..kernels.local.spread import conformal_quantiles
@@ -56,6 +57,7 @@ class HowSure(Influence):
     def conformal(self, groups: NDArray | None = None) -> Conformal:
         """The errors of the samples, and what tells their size: computed once, until a change."""
         members = self.at_this_moment().members
+        check_on_processor(self, members[0].place, "what a model knows about its errors")
         kept = self._known.get("errors")
         if kept is None or not kept.holds_for(members, groups):
             kept = Conformal(members, getattr(self, "n_jobs", None), groups)
@@ -156,6 +158,7 @@ class Intervals(HowSure):
 
     def _cv_plus(self, groups: NDArray | None) -> CVPlus:
         """The estimator without each of the folds: fitted once, until a change."""
+        check_on_processor(self, self.members[0].place, "an interval of method cv+")
         kept = self._known.get("folds")
         if kept is None or not kept.holds_for(self.members, groups):
             kept = CVPlus(self, groups)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import moved, namespace
 from ..checks.arguments import check_neighbor_weights
 from ..kernels.local.combine import cut_at, distance_weights
 
@@ -25,14 +26,14 @@ def neighbor_weights(distances: Array, rule: Rule, sample_weights: Array | None)
     if callable(rule):
         try:
             # A copy, for a user's function may write into what it is given.
-            found = rule(distances.copy())
+            found = rule(namespace(distances).asarray(distances, copy=True))
         except Exception as error:  # a user's function can fail in any way
             error.add_note(
                 "The function that was passed as `weights` failed. It is called with an array of "
                 f"distances, here of shape {distances.shape}, and returns one weight for each."
             )
             raise
-        weights = check_neighbor_weights(found, distances.shape)
+        weights = moved(check_neighbor_weights(found, distances.shape), distances)
     else:
         weights = distance_weights(distances, rule)
     if sample_weights is None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import at, empty
 from ..checks import arguments as checks
 from ..checks.inputs import check_queries
 from ..checks.parameters import check_after_fit
@@ -58,8 +59,8 @@ class Predictor(Facts, WithoutItself, Moments):
         if indices is not None:
             indices = checks.check_indices(indices, len(samples))
         rows = samples.rows(indices)
-        own = samples["Z"][rows], samples["residuals"][rows], samples["labels"][rows]
-        models = sample_models(*own, fitted.models, self.alpha, fitted.constant)
+        Z, residuals, labels = (at(samples[name], rows) for name in ("Z", "residuals", "labels"))
+        models = sample_models(Z, residuals, labels, fitted.models, self.alpha, fitted.constant)
         return fitted.geometry.space.models_to_units(models)
 
     # --- Predicting ---------------------------------------------------------------------------
@@ -85,16 +86,18 @@ class Predictor(Facts, WithoutItself, Moments):
         """The same, of queries whose neighbours and shares (q, K) are known."""
         fitted = self.fitted
         samples, models = fitted.samples, fitted.models
-        out = np.empty((len(Z), models.shape[2]))
-        with one_blas_thread_for(len(Z)):
-            for chunk in row_chunks(len(Z), (near.shape[1] * Z.shape[1] + len(models)) * 8):
-                rows = near[chunk]
-                out[chunk] = combine.predict(
-                    Z[chunk],
-                    samples["Z"][rows],
-                    samples["residuals"][rows],
-                    samples["labels"][rows],
-                    shares[chunk],
+        q, d = Z.shape
+        out = empty((q, models.shape[2]), Z)
+        row_bytes = (near.shape[1] * d + models.shape[0]) * 8
+        with one_blas_thread_for(q):
+            for chunk in row_chunks(q, row_bytes, like=Z):
+                rows = near[chunk, ...]
+                out[chunk, ...] = combine.predict(
+                    Z[chunk, ...],
+                    at(samples["Z"], rows),
+                    at(samples["residuals"], rows),
+                    at(samples["labels"], rows),
+                    shares[chunk, ...],
                     models,
                     self.alpha,
                     fitted.constant,
@@ -168,10 +171,10 @@ class Predictor(Facts, WithoutItself, Moments):
         else:
             checks.check_enough_others(K, samples.n_searchable)
             n_found = min(max(K, n_near) + 1, samples.n_searchable)
-            found = query(points, n_found, self.n_jobs)
-            distances, near = leave_out(*found, samples.rows(without))
+            distances, near = query(points, n_found, self.n_jobs)
+            distances, near = leave_out(distances, near, samples.rows(without))
         of_samples = samples.get("weights")
-        sample_weights = None if of_samples is None else of_samples[near[:, :K]]
+        sample_weights = None if of_samples is None else at(of_samples, near[:, :K])
         weights = neighbor_weights(distances[:, :K], self.weights, sample_weights)
         return combine.normalised(weights), near
 
@@ -200,8 +203,8 @@ class Predictor(Facts, WithoutItself, Moments):
         numbers = np.arange(now.n_samples_fit_)
         if indices is not None:
             numbers = checks.check_indices(indices, len(numbers))
-        Z = now.samples["Z"][now.samples.rows(numbers)]
-        X = now.fitted.sample_inputs()[numbers]
+        Z = at(now.samples["Z"], now.samples.rows(numbers))
+        X = at(now.fitted.sample_inputs(), numbers)
         return now._explain_located(X, Z, index=numbers, samples=numbers)
 
     def _explain_located(self, X: Array, Z: Array, **about: Any) -> LocalExplanation:

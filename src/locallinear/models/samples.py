@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import at, cast, device_of, empty, is_numpy, moved, namespace, to_numpy
 from ..geometry.nearness import Geometry
 
 Array = NDArray[np.float64]
@@ -26,7 +27,9 @@ ALIKE = ("weights", "searchable")
 
 def weights_above_zero(weights: Array | None) -> Mask | None:
     """Which samples count and can be found as neighbours; None for all."""
-    return None if weights is None or weights.all() else weights > 0
+    if weights is None or bool(namespace(weights).all(weights > 0)):
+        return None
+    return weights > 0
 
 
 class Column:
@@ -49,24 +52,28 @@ class Column:
         return {"values": self.values, "_free": []}  # a copy needs no memory behind the rows
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self.values.shape[0]
 
     def append(self, new: NDArray) -> "Column":
         """These rows and new ones behind them."""
-        start, stop = len(self), len(self) + len(new)
+        start, stop = len(self), len(self) + new.shape[0]
         try:
             memory = self._free.pop()  # of several threads, one gets it
         except IndexError:
             memory = self.values
-        if len(memory) < stop:
-            memory = np.empty((stop + stop // 4, *self.values.shape[1:]), dtype=self.values.dtype)
-            memory[:start] = self.values
-        memory[start:stop] = new
-        return Column(memory[:stop], memory)
+        if memory.shape[0] < stop:
+            memory = empty((stop + stop // 4, *self.values.shape[1:]), self.values)
+            memory[:start, ...] = self.values
+        memory[start:stop, ...] = cast(new, memory)
+        return Column(memory[:stop, ...], memory)
 
     def take(self, rows: Rows) -> "Column":
         """Some of the rows, in memory of their own."""
-        return Column(self.values[rows])
+        return Column(at(self.values, rows))
+
+    def moved(self, like: NDArray) -> "Column":
+        """The same rows, of the kind of `like` and on its device."""
+        return Column(moved(self.values, like))
 
 
 class Samples:
@@ -89,7 +96,8 @@ class Samples:
         self._columns, self._live, self.are_new = columns, live, are_new
         self.n_stored = len(next(iter(columns.values())))
         mask = self.searchable
-        self.n_searchable = self.n_stored if mask is None else int(np.count_nonzero(mask))
+        n_found = self.n_stored if mask is None else namespace(mask).count_nonzero(mask)
+        self.n_searchable = int(n_found)
 
     @classmethod
     def located(cls, geometry: Geometry, searchable: Mask | None, **arrays: NDArray) -> "Samples":
@@ -118,6 +126,12 @@ class Samples:
         """The same rows, with these columns in the memory of samples whose columns are equal."""
         shared = {name: other._columns[name] for name in names if name in self}
         return Samples(self._columns | shared, self._live, are_new=self.are_new)
+
+    def moved(self, like: NDArray) -> "Samples":
+        """The same samples, in arrays of the kind of `like` and on its device."""
+        columns = {name: column.moved(like) for name, column in self._columns.items()}
+        live = None if self._live is None else self._live.moved(like)
+        return Samples(columns, live, are_new=self.are_new)
 
     def __len__(self) -> int:
         return self.n_stored if self._live is None else len(self._live)
@@ -149,26 +163,37 @@ class Samples:
 
     def rows(self, numbers: Rows | None = None) -> Rows:
         """The rows of the samples with these numbers; without numbers, of all."""
-        live = np.arange(self.n_stored) if self._live is None else self._live.values
-        return live if numbers is None else live[numbers]
+        live = self._all_rows() if self._live is None else self._live.values
+        return live if numbers is None else at(live, numbers)
+
+    def _all_rows(self) -> Rows:
+        """The numbers of all rows, of the kind of the columns."""
+        Z = self["Z"]
+        if is_numpy(Z):
+            return np.arange(self.n_stored)
+        return namespace(Z).arange(self.n_stored, device=device_of(Z))
 
     def numbers(self, rows: Rows) -> Rows:
         """The numbers of the samples in these rows."""
-        return rows if self._live is None else np.searchsorted(self._live.values, rows)
+        if self._live is None:
+            return rows
+        xp, live = namespace(rows), self._live.values
+        return xp.reshape(xp.searchsorted(live, xp.reshape(rows, (-1,))), rows.shape)
 
     def append(self, made: Made, weights: Array | None, **new: NDArray) -> "Samples":
         """These samples and new ones behind them; each column of `new` has their values.
 
         Labels and residuals are of this model alone: they can be written until others see them.
         """
-        n, columns = len(new["Z"]), dict(self._columns)
+        n, columns, xp = new["Z"].shape[0], dict(self._columns), namespace(self["Z"])
+        before, ones = xp.ones_like(self["Z"][:, 0]), xp.ones_like(new["Z"][:, 0])
         if weights is not None and "weights" not in columns:
-            columns["weights"] = Column(np.ones(self.n_stored))
+            columns["weights"] = Column(before)
         if "weights" in columns:
-            new["weights"] = np.ones(n) if weights is None else weights
-        searchable = np.ones(n, dtype=bool) if weights is None else weights > 0
-        if "searchable" not in columns and not searchable.all():
-            columns["searchable"] = Column(np.ones(self.n_stored, dtype=bool))
+            new["weights"] = ones if weights is None else weights
+        searchable = ones > 0 if weights is None else weights > 0
+        if "searchable" not in columns and not bool(xp.all(searchable)):
+            columns["searchable"] = Column(before > 0)
         if "searchable" in columns:
             new["searchable"] = searchable
 
@@ -184,18 +209,23 @@ class Samples:
         live = self._live
         if live is not None:
             if "live" not in made:
-                made["live"] = live.append(np.arange(self.n_stored, self.n_stored + n))
+                made["live"] = live.append(
+                    moved(np.arange(self.n_stored, self.n_stored + n), live.values)
+                )
             live = made["live"]
         return Samples(columns, live, are_new=False)
 
     def remove(self, made: Made, numbers: Rows) -> "Samples":
         """These samples without those that have these numbers."""
         if "live" not in made:
-            mask = np.ones(self.n_stored, bool) if self.searchable is None else self.searchable
-            mask = mask.copy()
-            mask[self.rows(numbers)] = False
-            made["searchable"] = Column(mask)
-            made["live"] = Column(np.delete(self.rows(), numbers))
+            is_left = np.ones(len(self), dtype=bool)
+            is_left[numbers] = False
+            left = self.rows()[moved(is_left, self["Z"])]
+            stays = np.zeros(self.n_stored, dtype=bool)
+            stays[to_numpy(left)] = True
+            mask = moved(stays, self["Z"])
+            made["searchable"] = Column(mask if self.searchable is None else mask & self.searchable)
+            made["live"] = Column(left)
         columns, live = self._columns | {"searchable": made["searchable"]}, made["live"]
         if self.n_stored - len(live) <= self.n_stored // 10:
             return Samples(columns, live, are_new=False)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import is_numpy
 from ..checks.stored import check_stored_shapes
 from ..geometry.nearness import Geometry
 from .anchor_samples import AnchorSamples
@@ -25,6 +26,8 @@ def described(fitted: Fitted, like: Fitted | None) -> dict[str, Any]:
     `like` is in the file too: what this model shares with it is left out, that is the space and the
     samples' inputs, and of siblings the nearness as well.
     """
+    if not is_numpy(fitted.models):  # a file does not care where the model is
+        fitted = fitted.moved(np.empty(0))
     samples, geometry = fitted.samples, fitted.geometry
     names = [name for name in samples if name != "points"]
     state: dict[str, Any] = {

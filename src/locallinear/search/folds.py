@@ -129,7 +129,8 @@ class Fold:
         # Increasing numbers of neighbours of a prediction.
         self.neighbor_counts = np.unique(numbers[numbers <= self.n_searchable]).tolist()
         n_near = max(self.neighbor_counts, default=1)
-        self.distances, self.near = self.neighbors.query(query_points, n_near, n_jobs)
+        found: tuple[Array, Rows] = self.neighbors.query(query_points, n_near, n_jobs)
+        self.distances, self.near = found
         self.floor = local_models.tie_floor(Y)
         self.grid, self.seed, self.n_jobs = grid, seed, n_jobs
         self._anchor_sets: dict[tuple[int, int], list[AnchorSet]] = {}

@@ -34,12 +34,12 @@ const unpackedRows = () => {
   const names = unpack(packed.names), places = new Map(packed.detailed.map((i, d) => [i, d]));
   const prediction = packed.prediction.map(unpack), probability = packed.probability?.map(unpack);
   const interval = packed.interval?.map((ends) => ends.map(scaled)), truth = packed.true?.map(packedColumn);
-  const differences = packed.differences.map((parts) => parts.map(scaled));
+  const differences = packed.differences.map((parts) => parts.map(scaled)), unlike = packed.unlike && unpack(packed.unlike);
   return {
     n: packed.n, columns: packed.columns.map(packedColumn), name: (i) => names[i], detail: (i) => places.get(i) ?? -1, place: (d) => packed.detailed[d],
     prediction: (i) => prediction.map((of) => of[i]), probability: (i) => probability?.map((of) => of[i]), true: (i) => truth?.map((of) => of.at(i)),
     interval: (i) => interval?.map(([low, high], t) => [prediction[t][i] + low(i), prediction[t][i] + high(i)]),
-    differences: (i) => differences.map((parts) => parts.map((of) => of(i))),
+    isUnlike: (i) => Boolean(unlike?.[i]), differences: (i) => differences.map((parts) => parts.map((of) => of(i))),
   };
 };
 const detailedRows = () => ({
@@ -47,6 +47,7 @@ const detailedRows = () => ({
   prediction: (i) => rows.prediction[i], true: (i) => rows.true?.[i], interval: (i) => sure.interval?.[i], differences: (i) => rows.differences[i],
 });
 const all = packed ? unpackedRows() : detailedRows();
+let shortIsUnlike = false;
 // The place behind the detailed rows, filled with what is known of another one.
 const showShort = (i) => {
   const at = detailCount;
@@ -59,4 +60,5 @@ const showShort = (i) => {
   if (rows.true) rows.true[at] = all.true(i);
   if (rows.probability) rows.probability[at] = all.probability(i);
   if (sure.interval) sure.interval[at] = all.interval(i);
+  shortIsUnlike = all.isUnlike(i);
 };

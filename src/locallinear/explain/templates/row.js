@@ -24,7 +24,7 @@ const showSure = () => {
   const novelty = sure.novelty && sure.novelty[state.row];
   byId("row-novelty-line").hidden = novelty === null || novelty === undefined;
   byId("row-novelty").textContent = `than ${percent(novelty ?? 0)} of the samples`;
-  byId("unlike").hidden = !(novelty > sure.unseen);
+  byId("unlike").hidden = isShort() ? !shortIsUnlike : !(novelty > sure.unseen);
 };
 const showClasses = (shares) => byId("classes").replaceChildren(...targets.map((name, t) => make("div", {}, bdi(shorten(name, 30)),
   make("span", { class: "track" }, Object.assign(make("span", { class: "fill" }), { style: `display:block;width:${100 * shares[t]}%` })), make("span", {}, percent(shares[t])))));

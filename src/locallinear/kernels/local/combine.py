@@ -8,10 +8,9 @@ A prediction W_predᵀ x̃ needs only the scalars x̃_jᵀ x̃, never the models
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.intp]
+from ...arrays import AnyArray as Array
+from ...arrays import at, cast, cumulative_sum, einsum, namespace, pick
 
 
 def cut_at(weights: Array, total: float) -> Array:
@@ -20,8 +19,8 @@ def cut_at(weights: Array, total: float) -> Array:
     A neighbourhood of K counts a sample of weight v as v samples, so that weights of whole
     numbers mean the same as repeated rows. Weights of at most 1 are not cut.
     """
-    before = np.cumsum(weights, axis=1) - weights
-    return np.clip(total - before, 0.0, weights)
+    before = cumulative_sum(weights, axis=1) - weights
+    return namespace(weights).clip(total - before, 0.0, weights)
 
 
 def distance_weights(distances: Array, rule: str) -> Array:
@@ -29,31 +28,33 @@ def distance_weights(distances: Array, rule: str) -> Array:
 
     With 1/d, an exact match takes all the weight and several share it.
     """
+    xp = namespace(distances)
     if rule == "uniform":
-        return np.ones_like(distances)
+        return xp.ones_like(distances)
     nearest = distances[:, :1]
     # Relative to the nearest, so that 1/d can neither overflow nor vanish.
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(nearest > 0, nearest / distances, distances == 0)
+        return xp.where(nearest > 0, nearest / distances, cast(distances == 0, distances))
 
 
 def normalised(weights: Array) -> Array:
     """Rows that sum to one; a row without weight is spread evenly."""
-    total = weights.sum(axis=1, keepdims=True)
-    even = np.full_like(weights, 1.0 / weights.shape[1])
-    return np.divide(weights, total, out=even, where=total > 0)
+    xp = namespace(weights)
+    total = xp.sum(weights, axis=1, keepdims=True)
+    some = total > 0
+    return xp.where(some, weights / xp.where(some, total, 1.0), 1.0 / weights.shape[1])
 
 
 def correction_weights(x: Array, weights: Array, alpha: float, constant: float) -> Array:
     """a_j / (λ + s_j) for the neighbours x (q, K, d)."""
-    return weights / (alpha + constant + np.einsum("qkd,qkd->qk", x, x))
+    return weights / (alpha + constant + einsum("qkd,qkd->qk", x, x))
 
 
 def predict(
     X: Array,
     x: Array,
     residuals: Array,
-    labels: Labels,
+    labels: Array,
     weights: Array,
     models: Array,
     alpha: float,
@@ -68,34 +69,34 @@ def predict(
     models : (k, d + 1, m) anchor models
     alpha, constant : λ, and the value of the constant feature
     """
-    inner = np.einsum("qkd,qd->qk", x, X) + constant
+    inner = einsum("qkd,qd->qk", x, X) + constant
     inner *= correction_weights(x, weights, alpha, constant)
-    out = np.einsum("qk,qkm->qm", inner, residuals)
+    out = einsum("qk,qkm->qm", inner, residuals)
     for target in range(out.shape[1]):
         by_anchor = X @ models[:, :-1, target].T + models[:, -1, target]
-        chosen = np.take_along_axis(by_anchor, labels, axis=1)
-        out[:, target] += np.einsum("qk,qk->q", weights, chosen)
+        chosen = pick(by_anchor, labels)
+        out[:, target] += einsum("qk,qk->q", weights, chosen)
     return out
 
 
 def averaged_models(
     x: Array,
     residuals: Array,
-    labels: Labels,
+    labels: Array,
     weights: Array,
     models: Array,
     alpha: float,
     constant: float,
 ) -> tuple[Array, Array]:
     """R_pred and C_pred of each query, each (q, d + 1, m); arguments as for `predict`."""
-    anchor_part = np.einsum("qk,qkdm->qdm", weights, models[labels])
-    correction = np.empty_like(anchor_part)
+    xp = namespace(x)
+    anchor_part = einsum("qk,qkdm->qdm", weights, at(models, labels))
     # The inputs come first: a weight grows with the inverse square of them, and times a residual
     # it could overflow where the product of all three does not.
     scale = correction_weights(x, weights, alpha, constant)[:, :, None]
-    correction[:, :-1] = (x * scale).swapaxes(1, 2) @ residuals
-    correction[:, -1] = ((constant * scale) * residuals).sum(axis=1)
-    return anchor_part, correction
+    coef = xp.matrix_transpose(x * scale) @ residuals
+    intercept = xp.sum((constant * scale) * residuals, axis=1, keepdims=True)
+    return anchor_part, xp.concat([coef, intercept], axis=1)
 
 
 def margins(scores: Array) -> Array:

@@ -8,33 +8,31 @@ The first sum is what the neighbours' models predict at the neighbours themselve
 is what each feature f adds because the query is not where its neighbours are.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import AnyArray as Array
+from ...arrays import at, einsum, namespace
 from .combine import correction_weights
-
-Array = NDArray[np.float64]
-Labels = NDArray[np.intp]
 
 
 def layers(
     X: Array,
     x: Array,
     residuals: Array,
-    labels: Labels,
+    labels: Array,
     weights: Array,
     models: Array,
     alpha: float,
     constant: float,
 ) -> tuple[Array, Array]:
     """Levels (q, m) and differences (q, d, m); arguments as for `combine.predict`."""
-    anchors = weights[:, :, None, None] * models[labels]
+    xp = namespace(X)
+    anchors = weights[:, :, None, None] * at(models, labels)
     # The inputs come before the residuals, as in `combine.averaged_models`.
     scale = correction_weights(x, weights, alpha, constant)[:, :, None]
     offsets = X[:, None, :] - x
-    differences = np.einsum("qkd,qkdm->qdm", offsets, anchors[:, :, :-1])
-    differences += (offsets * (x * scale)).swapaxes(1, 2) @ residuals
-    levels = np.einsum("qkd,qkdm->qm", x, anchors[:, :, :-1]) + anchors[:, :, -1].sum(axis=1)
-    squares = np.einsum("qkd,qkd->qk", x, x) + constant
-    levels += ((squares[:, :, None] * scale) * residuals).sum(axis=1)
+    differences = einsum("qkd,qkdm->qdm", offsets, anchors[:, :, :-1, :])
+    differences += xp.matrix_transpose(offsets * (x * scale)) @ residuals
+    levels = einsum("qkd,qkdm->qm", x, anchors[:, :, :-1, :])
+    levels = levels + xp.sum(anchors[:, :, -1, :], axis=1)
+    squares = einsum("qkd,qkd->qk", x, x) + constant
+    levels += xp.sum((squares[:, :, None] * scale) * residuals, axis=1)
     return levels, differences

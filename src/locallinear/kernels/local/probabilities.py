@@ -9,11 +9,11 @@ and power 1, p is π after one more sample of each class: no probability is exac
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
-Array = NDArray[np.float64]
+from ...arrays import AnyArray as Array
+from ...arrays import cumulative_sum, namespace, pick
 
 TIE_DECIMALS = 11
 
@@ -28,7 +28,11 @@ def centered(scores: Array) -> Array:
     without bound. Scores that differ by rounding alone are made equal: which class wins a tie must
     not depend on the order in which sums were formed.
     """
-    return np.maximum(scores - scores.max(axis=1, keepdims=True), -1.0).round(TIE_DECIMALS)
+    xp = namespace(scores)
+    behind = xp.clip(scores - xp.max(scores, axis=1, keepdims=True), -1.0, None)
+    if hasattr(behind, "round"):
+        return behind.round(decimals=TIE_DECIMALS)
+    return xp.round(behind * 10.0**TIE_DECIMALS) / 10.0**TIE_DECIMALS
 
 
 def nearest_probabilities(scores: Array) -> Array:
@@ -38,13 +42,14 @@ def nearest_probabilities(scores: Array) -> Array:
     scores does not change it, and relative to the largest one they keep their precision; one that
     is smaller by 1 or more gets nothing.
     """
-    scores = centered(scores)
-    ordered = -np.sort(-scores, axis=1)
-    excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
-    n_positive = np.count_nonzero(ordered > excess, axis=1)
-    threshold = np.take_along_axis(excess, n_positive[:, None] - 1, axis=1)
-    positive = np.maximum(scores - threshold, 0.0)
-    return positive / positive.sum(axis=1, keepdims=True)
+    xp, scores = namespace(scores), centered(scores)
+    ordered = -xp.sort(-scores, axis=1)
+    place = cumulative_sum(xp.ones_like(ordered), axis=1)
+    excess = (cumulative_sum(ordered, axis=1) - 1.0) / place
+    n_positive = xp.count_nonzero(ordered > excess, axis=1)
+    threshold = pick(excess, n_positive[:, None] - 1)
+    positive = xp.clip(scores - threshold, 0.0, None)
+    return positive / xp.sum(positive, axis=1, keepdims=True)
 
 
 def smoothed(probabilities: Array, n: float) -> Array:
@@ -64,8 +69,10 @@ def class_probabilities(scores: Array, n: float, slope: float = 0.0, power: floa
     """
     if (slope, power) == (0.0, 1.0):
         return smoothed(nearest_probabilities(scores), n)
-    terms = _terms(scores, n)
-    return softmax(slope * terms[0] + power * terms[1], axis=1)
+    xp, terms = namespace(scores), _terms(scores, n)
+    logits = slope * terms[0, ...] + power * terms[1, ...]
+    odds = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
+    return odds / xp.sum(odds, axis=1, keepdims=True)
 
 
 def fit_probability_map(scores: Array, Y: Array, weights: Array) -> tuple[float, float, float]:
@@ -96,4 +103,5 @@ def fit_probability_map(scores: Array, Y: Array, weights: Array) -> tuple[float,
 
 def _terms(scores: Array, n: float) -> Array:
     """What slope and power multiply, (2, q, m)."""
-    return np.stack([centered(scores), np.log(smoothed(nearest_probabilities(scores), n))])
+    xp = namespace(scores)
+    return xp.stack([centered(scores), xp.log(smoothed(nearest_probabilities(scores), n))])
