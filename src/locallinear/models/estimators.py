@@ -118,6 +118,9 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
     be set on a fitted model. `assignment_neighbors` is read when samples are assigned. All other
     parameters take effect at the next fit.
 
+    With scikit-learn's `array_api_dispatch`, X may be a torch tensor or a CuPy array. The model and
+    its results are then arrays of the same kind, on the same device; docs/gpu.md says what works.
+
     The order of the samples matters only where some are equally far, as copies of one sample are,
     and not all of them can be neighbours. Then the first ones are taken.
 
