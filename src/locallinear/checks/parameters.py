@@ -40,6 +40,7 @@ FALL_PARAMETERS: dict[str, list] = {
     "neighborhood": [StrOptions({"euclidean", "learned", "forest", "boosted", "piecewise"})],
     "metric_iterations": [_POSITIVE_COUNT],
     "neighborhood_features": [None, "array-like"],
+    "indicators": [None, "array-like"],
     "assignment_neighbors": [_POSITIVE_COUNT],
     "n_jobs": N_JOBS,
     "random_state": ["random_state"],
@@ -47,7 +48,7 @@ FALL_PARAMETERS: dict[str, list] = {
 
 
 # The parameters that decide the feature space and the neighbours (see `geometry.nearness`).
-GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features")
+GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features", "indicators")
 
 # The parameters that can be set on a fitted model: they take effect at the next prediction, or when
 # samples are assigned. With an infinite alpha, the end of a path of alphas, each local model is its

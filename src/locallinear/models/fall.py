@@ -71,6 +71,7 @@ class FALL(HowSure, Predictor):
         neighborhood: str = "euclidean",
         metric_iterations: int = 4,
         neighborhood_features: ArrayLike | None = None,
+        indicators: ArrayLike | None = None,
         assignment_neighbors: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -89,6 +90,7 @@ class FALL(HowSure, Predictor):
         self.neighborhood = neighborhood
         self.metric_iterations = metric_iterations
         self.neighborhood_features = neighborhood_features
+        self.indicators = indicators
         self.assignment_neighbors = assignment_neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
