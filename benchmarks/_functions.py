@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from locallinear.datasets import make_rentals
-from locallinear.tables import fit_encoding
+from locallinear.tables.encoding import fit_encoding
+from locallinear.tables.table import as_table
 
 N, Q = 1500, 500
 NOISE = 0.1  # of the function's standard deviation
@@ -114,13 +115,13 @@ def simulated(name: str, n: int = N, q: int = Q) -> Problem:
 def rentals(n: int = N, q: int = Q) -> Problem:
     """The simulated rentals without gaps, one 0/1 feature per weekday and weather."""
     table, new = (make_rentals(size, missing=0, random_state=i) for i, size in enumerate((n, q)))
-    encoding, read, _ = fit_encoding(table.frame, ("rentals",))
+    encoding = fit_encoding(as_table(table.data))
     starts = np.searchsorted(encoding.owners, [encoding.names.index(s) for s in new.slope_names])
     return Problem(
         "rentals",
-        encoding.inputs(read).to_numpy(),
+        encoding.inputs(as_table(table.data)).to_numpy(),
         table.target.to_numpy(),
-        encoding.inputs(fit_encoding(new.frame, ("rentals",))[1]).to_numpy(),
+        encoding.inputs(as_table(new.data)).to_numpy(),
         new.truth,
         new.slopes.to_numpy(),
         starts,

@@ -34,12 +34,11 @@ from numpy.typing import NDArray
 from benchmarks._functions import Problem, problems
 from benchmarks._run import Table, duration, seconds, verdict
 from benchmarks._slopes import OTHERS, OURS, slopes_of
-from locallinear import FALLRegressorCV, TableModel
+from locallinear import FALLRegressorCV, TableRegressor
 from locallinear.datasets import make_rentals
 from locallinear.explain.level_shares import level_shares
 from locallinear.explain.traits import neighbor_moments
 from locallinear.explain.view import ModelView, view_of
-from locallinear.tables import fit_encoding
 
 LONG = True  # a quarter of an hour: only run when asked for by name
 
@@ -82,10 +81,8 @@ def agreement(slopes: NDArray, problem: Problem) -> tuple[float, float]:
 
 def shapley_tables() -> Iterator[Table]:
     table, new = make_rentals(1500, random_state=0), make_rentals(N_ROWS, random_state=1)
-    encoding, read, _ = fit_encoding(table.frame, ("rentals",))
     search = FALLRegressorCV(n_jobs=-1, random_state=0)
-    search.fit(encoding.inputs(read), encoding.outputs(read))
-    model = TableModel(encoding, search.best_estimator_)
+    model = TableRegressor(search, target="identity", random_state=0).fit(table.data, table.target)
     background = make_rentals(N_BACKGROUND, random_state=2).data
     view, why = view_of(model), model.explain(new.data)
     exact = exact_shapley(view, *(np.asarray(model.encode(x)) for x in (new.data, background)))

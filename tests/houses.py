@@ -3,9 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from locallinear import FALLClassifier, FALLRegressor, TableModel
-from locallinear.tables.encoding import fit_encoding
-from locallinear.tables.table import as_table
+from locallinear import FALLClassifier, FALLRegressor, TableClassifier, TableRegressor
 
 PER_SQUARE_METRE = {"north": 2.5, "south": 4.0, "old town": 6.0}
 
@@ -31,9 +29,18 @@ def houses(n=60, seed=0):
 
 
 def fitted(targets=("price",), **options):
-    """A model of the table."""
-    ignore = tuple({"price", "rent", "kind"} - set(targets))
-    encoding, table, _ = fit_encoding(as_table(houses()), targets, ignore=ignore)
-    kind = FALLClassifier if encoding.classify else FALLRegressor
-    estimator = kind(**{"n_anchors": 10, "random_state": 0, **options})
-    return TableModel(encoding, estimator.fit(encoding.inputs(table), encoding.outputs(table)))
+    """The encoded model of the table, as pictures and reports take it."""
+    return table_estimator(targets, **options).table_model
+
+
+def table_estimator(targets=("price",), **options):
+    """A model of the table, with parameters of FALL."""
+    frame = houses()
+    others = [name for name in ("price", "rent", "kind") if name not in targets]
+    y = frame[targets[0]] if len(targets) == 1 else frame[list(targets)]
+    settings = {"n_anchors": 10, "random_state": 0, **options}
+    X = frame.drop(columns=[*targets, *others])
+    if targets == ("kind",):
+        return TableClassifier(FALLClassifier(**settings), random_state=0).fit(X, y)
+    model = TableRegressor(FALLRegressor(**settings), target="identity", random_state=0)
+    return model.fit(X, y)

@@ -8,7 +8,7 @@ from .network.localized_lasso import LocalizedLassoRegressor
 from .network.network_lasso import NetworkLassoRegressor
 from .search.display import SearchDisplay
 from .search.estimators import FALLClassifierCV, FALLRegressorCV
-from .tables.model import TableModel
+from .tables.estimators import TableClassifier, TableRegressor
 
 __version__ = "0.1.0"
 
@@ -23,6 +23,7 @@ __all__ = [
     "LocalizedLassoRegressor",
     "NetworkLassoRegressor",
     "SearchDisplay",
-    "TableModel",
+    "TableClassifier",
+    "TableRegressor",
     "load",
 ]

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.model_selection import KFold
 
 from archives import forge, members
 from houses import houses
-from locallinear import FALLRegressor, FALLRegressorCV, load
+from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor, load
 from locallinear.__main__ import main
+from locallinear.cli.comparison import PACKAGES, more_models
 from locallinear.datasets import make_rentals
 from locallinear.explain.text import number
 
@@ -52,9 +53,9 @@ def folder(tmp_path_factory):
     call("fit", data, "--target", "price", "--ignore", "rent", "--ignore", "kind",
          "--out", folder / "price.model", *others)  # fmt: skip
     call("fit", data, "--target", "price", "--target", "rent", "--ignore", "kind",
-         "--out", folder / "both.model", *others)  # fmt: skip
+         "--out", folder / "both.model", "--time-budget", 3, *others)  # fmt: skip
     call("fit", data, "--target", "kind", "--ignore", "price", "--out", folder / "kind.model",
-         *others)  # fmt: skip
+         "--time-budget", 3, *others)  # fmt: skip
     return folder
 
 
@@ -62,19 +63,11 @@ def folder(tmp_path_factory):
 
 
 def test_fit_and_predict_are_the_python_api(folder):
-    frame, new = houses(), houses(seed=1)
-    districts = ["(missing)", "north", "old town", "south"]
-
-    def by_hand(table):
-        size = table["size (m²)"].fillna(frame["size (m²)"].median())
-        text = table["district"].fillna("(missing)")
-        return np.column_stack([size, table["rooms"], *(text == name for name in districts)])
-
-    search = FALLRegressorCV(cv=KFold(3, shuffle=True, random_state=0), random_state=0)
-    search.fit(by_hand(frame).astype(float), frame["price"])
+    inputs = houses().drop(columns=["price", "rent", "kind"])
+    model = TableRegressor(random_state=0).fit(inputs, houses()["price"])
     predicted = frame_of(call("predict", folder / "price.model", folder / "new.csv").stdout)
     assert list(predicted.columns) == ["predicted price"]
-    assert_allclose(predicted["predicted price"], search.predict(by_hand(new).astype(float)))
+    assert_allclose(predicted["predicted price"], model.predict(houses(seed=1)))
 
 
 @pytest.mark.parametrize("name", ["price", "both", "kind"])
@@ -179,23 +172,27 @@ def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
     out = tmp_path / "one.model"
     output = call(
         "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
-        "--scaling", "standard", "--folds", 2, "--jobs", 1, "--out", out,
+        "--scaling", "standard", "--time-budget", 3, "--jobs", 1, "--out", out,
     ).stdout  # fmt: skip
-    assert "60 rows, 3 columns to learn from, 1 of them text" in output
-    assert "Column 'id' is left out: it counts the rows" in output
+    assert "60 rows, 7 columns beside the target" in output
+    assert re.search(r"^  id +skip +left out: it counts the rows$", output, re.M), output
+    assert re.search(r"^  district +category +4 categories, one of them for gaps$", output, re.M)
     for name in ("FALL", "KNN", "ridge", "mean"):
         assert re.search(rf"^  {name} +[\d.]+ ± [\d.]+ +-?\d\.\d\d\d$", output, re.M), output
     assert re.search(r"FALL's error is [\d.]+ to [\d.]+ %|cannot be told apart", output)
     assert "n_anchor_neighbors" in output
     assert re.search(r"price = −?[\d.]+ [+−] [\d.]+ · size \(m²\)", output)
     assert f"The model is in {out}. To explain" in output
-    assert load(out).encoding.targets == ("price",)
+    model = load(out)
+    assert model.target_names_ == ["price"]
+    assert f"{model.cv_score_:.3f}" in output  # one judgement for all
 
 
 def test_regimes_are_as_many_as_asked_and_their_price_is_shown(folder, tmp_path):
     output = call(
         "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
-        "--quick", "--regimes", 5, "--jobs", 1, "--out", tmp_path / "one.model",
+        "--quick", "--regimes", 5, "--time-budget", 20, "--jobs", 1,
+        "--out", tmp_path / "one.model",
     ).stdout  # fmt: skip
     shown = re.findall(r"^  (\d+)( \*)? +[\d.,]+ +-?\d\.\d\d\d ± \d\.\d\d\d$", output, re.M)
     assert [int(count) for count, _ in shown] == [1, 2, 3, 4, 5, 6, 8, 12]
@@ -203,33 +200,88 @@ def test_regimes_are_as_many_as_asked_and_their_price_is_shown(folder, tmp_path)
     assert re.search(r"A model of [1-5] regimes?.* It explains\s+\d+% of the variance", output)
 
 
-def test_more_folds_than_rows_allow_and_a_replaced_model_are_noted(tmp_path):
+def test_a_replaced_model_is_noted(tmp_path):
     data, out = written(tmp_path, houses(12)), tmp_path / "one.model"
     out.write_text("older")
     output = call(
-        "fit", data, "--target", "price", "--folds", 300, "--time-budget", 1, "--jobs", 1,
-        "--out", out,
-    ).stdout  # fmt: skip
-    note = "Note: --folds is 300, but 12 rows make at most 6 folds of two rows or more; 6 are used."
-    assert note in output
-    assert "(6-fold cross-validation" in output
+        "fit", data, "--target", "price", "--time-budget", 1, "--jobs", 1, "--out", out
+    ).stdout
     assert f"The model is in {out}, which was replaced." in output
+
+
+def test_what_more_time_would_buy_is_said(folder, tmp_path):
+    output = call(
+        "fit", folder / "houses.csv", "--target", "price", "--time-budget", 0.2, "--quick",
+        "--jobs", 1, "--out", tmp_path / "one.model",
+    ).stdout  # fmt: skip
+    assert re.search(r"Search: [\d,]+ of 14,400 configurations", output)
+    assert re.search(r"More time would buy the other [\d,]+: all would take about", output)
+
+
+def test_a_wrong_guess_is_corrected_by_one_option(folder, tmp_path):
+    out = tmp_path / "one.model"
+    call(
+        "fit", folder / "houses.csv", "--target", "price", "--types", "rooms=category",
+        "--types", "name=skip", "--time-budget", 0.2, "--quick", "--jobs", 1, "--out", out,
+    )  # fmt: skip
+    kinds = load(out).encoding_.set_index("column")["kind"]
+    assert kinds["rooms"] == "category"
+    assert "--types takes COLUMN=KIND" in fit(folder / "houses.csv", "--types", "rooms")
+    assert "no column 'romos', which --types" in fit(folder / "houses.csv", "--types", "romos=date")
+
+
+def test_an_ensemble_is_fitted_on_request(folder, tmp_path):
+    out = tmp_path / "many.model"
+    output = call(
+        "fit", folder / "houses.csv", "--target", "price", "--model", "ensemble", "--quick",
+        "--time-budget", 3, "--jobs", 1, "--out", out,
+    ).stdout  # fmt: skip
+    assert "Fit: an ensemble of" in output
+    assert isinstance(load(out).estimator_, FALLEnsembleRegressor)
+
+
+def test_a_file_without_a_header_is_asked_about_and_read_with_the_answer(tmp_path):
+    data, out = tmp_path / "bare.csv", tmp_path / "one.model"
+    lines = [f"{i % 5},{'ab'[i % 2]},{i * 1.5}" for i in range(30)]
+    data.write_text("\n".join(lines))
+    sentence = refused("fit", data, "--target", "column 3")
+    assert "looks like a row; pass --no-header if it is one, or --header if" in sentence
+    call("fit", data, "--target", "column 3", "--no-header", "--quick", "--time-budget", 0.2,
+         "--jobs", 1, "--out", out)  # fmt: skip
+    assert len(frame_of(call("predict", out, data).stdout)) == 30
+
+
+def test_text_that_a_spreadsheet_would_run_is_written_with_an_apostrophe(tmp_path):
+    data, out = tmp_path / "data.csv", tmp_path / "one.model"
+    lines = [f"{i},{'=1+1' if i % 2 else '@SUM(A1)'},{i % 7}" for i in range(40)]
+    data.write_text("\n".join(["=a,b,c", *lines]))
+    call("fit", data, "--target", "b", "--quick", "--time-budget", 0.2, "--jobs", 1, "--out", out)
+    written_cells = call("predict", out, data, "--with-data").stdout
+    assert "'=1+1" in written_cells
+    assert not re.search(r"(^|,)[=@]", written_cells, re.M)
 
 
 def test_numbers_are_classes_on_request(folder, tmp_path):
     out = tmp_path / "one.model"
     output = call(
         "fit", folder / "houses.csv", "--target", "rooms", "--classify", "--quick", "--jobs", 1,
-        "--scaling", "quantile", "--out", out,
+        "--scaling", "quantile", "--time-budget", 1, "--out", out,
     ).stdout  # fmt: skip
     assert "Target: rooms, a class: " in output
     # Classes are the words of the file.
     assert set(load(out).classes_) <= {f"{i}.0" for i in range(7)}
 
 
+@pytest.fixture
+def few_packages(monkeypatch):
+    """No packages of boosted trees: some of them take a minute for sixty rows."""
+    monkeypatch.setattr("locallinear.cli.comparison.PACKAGES", {})
+
+
+@pytest.mark.usefixtures("few_packages")
 def test_compare_prints_the_error_and_the_time_of_each_model(folder):
     output = call(
-        "compare", folder / "houses.csv", "--target", "price", "--folds", 2, "--jobs", 1,
+        "compare", folder / "houses.csv", "--target", "price", "--time-budget", 1, "--jobs", 1,
         "--ignore", "rent",
     ).stdout  # fmt: skip
     others = "KNN", "kernel ridge", "ridge", "lasso", "network lasso", "boosted trees", "mean"
@@ -237,12 +289,24 @@ def test_compare_prints_the_error_and_the_time_of_each_model(folder):
         assert re.search(rf"^  {name} .*\d s$", output, re.M), output
 
 
+@pytest.mark.usefixtures("few_packages")
 def test_compare_counts_wrong_classes(folder):
     output = call(
-        "compare", folder / "houses.csv", "--target", "kind", "--folds", 2, "--jobs", 1,
+        "compare", folder / "houses.csv", "--target", "kind", "--time-budget", 1, "--jobs", 1,
         "--ignore", "rent", "--ignore", "price",
     ).stdout  # fmt: skip
     assert re.search(r"^  most frequent class +[\d.]+ ± [\d.]+ % +\d", output, re.M), output
+
+
+@pytest.mark.parametrize("classify", [False, True])
+def test_packages_of_trees_join_a_comparison_where_they_are_installed(classify):
+    y = np.arange(40.0) % 2
+    models, notes = more_models(y, classify, 40, jobs=1, seed=0)
+    for name, (package, *_) in PACKAGES.items():
+        installed = find_spec(package.split(".")[0]) is not None
+        assert (name in models) == installed
+        assert installed or name in " ".join(notes)
+    assert "boosted trees" in models
 
 
 def test_demo_of_rentals_prints_the_laws_beside_what_the_model_found(tmp_path, monkeypatch):
@@ -287,7 +351,9 @@ def test_concrete_from_the_file_to_the_report(tmp_path):
     if not data.is_file():
         pytest.skip("LOCALLINEAR_DATA has no concrete.csv")
     out, target = tmp_path / "one.model", "compressive_strength_mpa"
-    output = call("fit", data, "--target", target, "--quick", "--jobs", 1, "--out", out).stdout
+    output = call(
+        "fit", data, "--target", target, "--quick", "--time-budget", 5, "--jobs", 1, "--out", out
+    ).stdout
     assert "1,030 rows, 8 columns" in output
     predicted = frame_of(call("predict", out, data).stdout)[f"predicted {target}"]
     frame = pd.read_csv(data)
@@ -341,7 +407,7 @@ def test_too_few_rows_are_refused(tmp_path):
 
 
 def test_a_folder_in_place_of_a_file_is_refused(folder):
-    words = ". is a folder; name a CSV or Parquet file."
+    words = ". is a folder; name a CSV, Parquet or Excel file."
     assert fit(".") == words
     assert refused("compare", ".", "--target", "price") == words
     assert refused("predict", folder / "price.model", ".") == words
@@ -353,7 +419,7 @@ def test_a_folder_in_place_of_a_file_is_refused(folder):
 
 def test_a_target_that_is_ignored_is_refused(folder):
     sentence = fit(folder / "houses.csv", "--ignore", "price")
-    assert sentence == "Column 'price' is the target, and --ignore names it too; name it only once."
+    assert sentence.startswith("Column 'price' is the target, and --ignore, --categorical or")
 
 
 @pytest.mark.parametrize(("form", "name"), [("csv", "why.html"), ("html", "why.csv")])
@@ -526,6 +592,7 @@ class HalfWritten(io.BufferedRandom):
 
 _files.os.fdopen = lambda handle, mode: HalfWritten(io.FileIO(handle, mode))
 from locallinear.__main__ import main
+from locallinear.cli.comparison import PACKAGES, more_models
 from locallinear.datasets import make_rentals
 main(sys.argv[1:])
 """

@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from locallinear import FALLRegressor, TableModel
+from locallinear import FALLRegressor, TableRegressor
 from locallinear.cli.laws import check_laws, law_lines
 from locallinear.datasets import make_rentals
-from locallinear.tables import fit_encoding
 
 
 def model_of(simulated, **options):
-    encoding, table, _ = fit_encoding(simulated.frame, ("rentals",))
     fall = FALLRegressor(**{"n_anchors": 20, "random_state": 0, **options})
-    return TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
+    return TableRegressor(fall, target="identity").fit(simulated.frame, "rentals")
 
 
 @pytest.fixture(scope="module")

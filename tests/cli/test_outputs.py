@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
-from houses import fitted, houses
+from houses import houses, table_estimator
 from locallinear import load
 from locallinear.__main__ import main
 
@@ -34,7 +34,7 @@ def refused(*arguments):
 def files(tmp_path_factory):
     """A model and a table, that the tests only read."""
     folder = tmp_path_factory.mktemp("houses")
-    fitted().save(folder / "price.model")
+    table_estimator().save(folder / "price.model")
     houses(seed=1).to_csv(folder / "new.csv", index=False)
     return folder / "price.model", folder / "new.csv"
 

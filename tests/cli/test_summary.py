@@ -5,21 +5,18 @@ import re
 import numpy as np
 import pandas as pd
 
-from houses import fitted
-from locallinear import FALLRegressor, TableModel
+from houses import table_estimator
+from locallinear import FALLRegressor, TableRegressor
 from locallinear.cli.summary import MEANING, parameter_lines, regime_lines, simplicity_lines
 from locallinear.search.companion import companion_of
-from locallinear.tables.encoding import fit_encoding
 
 
 def lines_of(model, n_regimes=None):
-    return regime_lines(model, companion_of(model.estimator, n_regimes))
+    return regime_lines(model, companion_of(model.estimator_, n_regimes))
 
 
 def table_model(frame, **options):
-    encoding, table, _ = fit_encoding(frame, ("y",))
-    fall = FALLRegressor(**options)
-    return TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
+    return TableRegressor(FALLRegressor(**options), target="identity").fit(frame, "y")
 
 
 def test_what_an_equation_leaves_out_is_bounded_in_the_same_line():
@@ -29,11 +26,11 @@ def test_what_an_equation_leaves_out_is_bounded_in_the_same_line():
     text = " ".join(" ".join(lines_of(table_model(frame, n_anchors=1, random_state=0))).split())
     bound = float(re.search(r"± ([\d.]+) left out", text).group(1))
     assert 0 < bound < 2 * 3 * 3  # of columns with coefficients up to 2
-    assert "left out" not in " ".join(lines_of(fitted(scaling="standard", n_anchors=1)))
+    assert "left out" not in " ".join(lines_of(table_estimator(scaling="standard", n_anchors=1)))
 
 
 def test_one_regime_is_said_to_hold_all_rows():
-    lines = lines_of(fitted(scaling="standard", n_anchors=1))
+    lines = lines_of(table_estimator(scaling="standard", n_anchors=1))
     assert lines[0] == "All rows form one regime, with one linear equation:"
 
 
@@ -54,7 +51,7 @@ def test_regimes_are_named_by_what_sets_them_apart():
 
 def test_a_model_of_many_regimes_is_summed_up_by_a_simple_one_in_units():
     model = table_model(two_laws(), n_anchors=40, scaling="quantile", random_state=0)
-    companion = companion_of(model.estimator, 2)
+    companion = companion_of(model.estimator_, 2)
     text = " ".join(regime_lines(model, companion))
     assert "A model of 2 regimes" in text
     assert f"{companion.explained:.0%} of the variance" in text

@@ -42,7 +42,7 @@ def test_all_files_make_one_model_that_predicts_raw_tables(folder, address):
     assert done.exit_code == 0, done.output
     assert "89 rows" in done.output
     model = load("part.model")
-    assert model.estimator.n_samples_fit_ == 89
+    assert model.n_samples_fit_ == 89
     known = folder.dropna(subset=["price"])
     error = np.mean((model.predict(known) - known["price"]) ** 2)
     assert error < 0.2 * known["price"].var()

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from locallinear import FALLRegressor, TableModel
+from locallinear import FALLRegressor, TableRegressor
 from locallinear.datasets import make_rentals
 from locallinear.explain.drivers import drivers_section, shapley_values
 from locallinear.explain.groups import best_cut, split_rows
 from locallinear.explain.view import ModelView, NumberColumn, view_of
-from locallinear.tables.encoding import fit_encoding
-from locallinear.tables.table import as_table
 
 
 def naive_cut(values, key, least):
@@ -67,13 +65,11 @@ def test_noise_makes_no_groups(monkeypatch):
 @pytest.fixture(scope="module")
 def rentals():
     frame = make_rentals(1200, random_state=0).frame
-    encoding, table, _ = fit_encoding(as_table(frame), ("rentals",))
     model = FALLRegressor(
         200, anchor_alpha=0.001, alpha=0.1, n_neighbors=8, assignment_neighbors=15,
         neighborhood="learned", random_state=0,
     )  # fmt: skip
-    model.fit(encoding.inputs(table), encoding.outputs(table))
-    return TableModel(encoding, model)
+    return TableRegressor(model, target="identity", random_state=0).fit(frame, "rentals")
 
 
 def test_the_drivers_of_the_rentals_are_those_of_the_laws(rentals):

@@ -7,6 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import is_classifier
 
 from houses import fitted, houses
 from locallinear.explain import (
@@ -139,7 +140,7 @@ def test_the_path_of_alpha_adds_up_by_column(model, frame):
 def test_predictions_stand_against_the_targets_of_the_table(model, frame):
     last = len(model.target_names) - 1
     shown = PredictionDisplay.from_estimator(model, frame, target=last)
-    if model.encoding.classify:
+    if is_classifier(model.estimator):
         assert_allclose(shown.y_true, frame["kind"] == "small")
         assert_allclose(shown.y_pred, model.predict_proba(frame)[:, 1])
         with pytest.raises(ValueError, match="y has the class 'huge'"):
@@ -159,7 +160,7 @@ def test_each_display_of_a_table_draws(model, frame):
     ]
     for display in displays:
         display.plot().figure_.canvas.draw()
-    start = "score of large" if model.encoding.classify else "price"
+    start = "score of large" if is_classifier(model.estimator) else "price"
     assert displays[0].ax_.get_xlabel() == displays[4].ax_.get_ylabel() == start
 
 

@@ -5,8 +5,7 @@ import pandas
 import pytest
 from numpy.testing import assert_allclose
 
-from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor, TableModel
-from locallinear.tables import fit_encoding
+from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor, TableRegressor
 
 
 def without_curvature(n=400, noise=0.5, seed=0):
@@ -102,9 +101,8 @@ def test_columns_of_a_table_have_the_errors_of_what_their_text_adds():
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame({"size": rng.normal(size=90), "kind": rng.choice(list("abc"), 90)})
     frame["price"] = frame["size"] + (frame["kind"] == "b") + 0.1 * rng.normal(size=90)
-    encoding, table, _ = fit_encoding(frame, ("price",))
     fall = FALLRegressor(n_neighbors=9, random_state=0)
-    model = TableModel(encoding, fall.fit(encoding.inputs(table), encoding.outputs(table)))
+    model = TableRegressor(fall, target="identity").fit(frame, "price")
     why = model.explain(frame[:5])
     assert why.coef_std.shape == why.slopes_std.shape == (5, 2, 1)
     assert_allclose(why.coef_std[:, 0], why.encoded.coef_std[:, 0])

@@ -68,7 +68,7 @@ def test_samples_leave_their_anchors_as_a_fit_without_them_would(make_problem):
     X, y, _ = make_problem(n=40)
     # All samples are in the one anchor, whose penalty is zero, so that its size does not matter.
     options = {"n_anchor_neighbors": 40, "anchor_alpha": 0.0, "scaling": None, "random_state": 0}
-    found, _ = predict_samples(FALLRegressor(1, **options).fit(X, y), 0)
+    (found,), _ = predict_samples([FALLRegressor(1, **options).fit(X, y)], 0)
     for i in (0, 17):
         rest = np.delete(np.arange(40), i)
         expected = FALLRegressor(1, **options).fit(X[rest], y[rest]).predict(X[[i]])[0]
@@ -79,7 +79,7 @@ def test_weighted_samples_leave_their_anchors_whole(make_problem):
     X, y, _ = make_problem(n=40)
     weights = np.random.default_rng(0).choice([0.5, 1.0, 3.0], 40)
     options = {"n_anchor_neighbors": 200, "anchor_alpha": 0.0, "scaling": None, "random_state": 0}
-    found, _ = predict_samples(FALLRegressor(1, **options).fit(X, y, weights), 0)
+    (found,), _ = predict_samples([FALLRegressor(1, **options).fit(X, y, weights)], 0)
     rest = np.arange(1, 40)
     again = FALLRegressor(1, **options).fit(X[rest], y[rest], weights[rest])
     assert_allclose(found[0, 0], again.predict(X[[0]])[0], rtol=1e-9)

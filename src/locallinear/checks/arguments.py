@@ -159,8 +159,16 @@ def check_indices(indices: ArrayLike, n_samples: int) -> Rows:
     return np.where(indices < 0, indices + n_samples, indices)
 
 
-def check_features(features: ArrayLike | None, n_features: int) -> Rows | None:
-    """Feature numbers as an array in ascending order; None if all features are meant."""
+def check_features(
+    features: ArrayLike | None,
+    n_features: int,
+    argument: str = "neighborhood_features",
+    otherwise: str = "use None for all features",
+) -> Rows | None:
+    """Feature numbers as an array in ascending order; None where none are given.
+
+    `otherwise` says in the error what None would mean.
+    """
     if features is None:
         return None
     found = np.unique(features)
@@ -171,8 +179,8 @@ def check_features(features: ArrayLike | None, n_features: int) -> Rows | None:
         or not 0 <= found[0] <= found[-1] < n_features
     ):
         raise ValueError(
-            "neighborhood_features must be numbers of features, at least one and each from 0 to "
-            f"{n_features - 1}, but is {features!r}; use None for all features"
+            f"{argument} must be numbers of features, at least one and each from 0 to "
+            f"{n_features - 1}, but is {features!r}; {otherwise}"
         )
     return found.astype(np.intp)
 

@@ -63,7 +63,9 @@ def check_same_place(estimator: Any, X: AnyArray) -> None:
     """Refuse inputs that are elsewhere than the fitted model."""
     place = getattr(estimator, "place", X)
     if not same_place(X, place):
-        hint = 'model.to("cpu")' if is_numpy(X) else f'model.to("{device_of(X)}")'
+        hint = 'model.to("cpu")' if is_numpy(X) else "model.to(X.device)"
+        if compatibility().is_cupy_array(X):
+            hint = 'model.to("cupy")'
         raise ValueError(
             f"Inputs of a fitted {type(estimator).__name__} must use the same namespace and device "
             f"as those passed to fit: X is {place_of(X)}, but the model holds {place_of(place)}; "

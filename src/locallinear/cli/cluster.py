@@ -7,14 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from ..runtime.extras import extra
 from ..runtime.progress import working
 from ..search.grids import GRIDS
 from ..tables.encoding import Encoding, fit_encoding
-from ..tables.model import TableModel
+from ..tables.estimators import TableClassifier, TableRegressor
 from ..tables.read import PARQUET
-from ..tables.table import TableError, as_table
+from ..tables.table import Table, as_table
+from ..tables.targets import outputs
 from .files import BadInput
+from .learning import Problem, TableModel, table_problem
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -59,16 +63,23 @@ def fit_on_cluster(data: Path, options: Options) -> TableModel:
     from ..dask.search import for_cluster
 
     frame = _read(data)
-    encoding, example = _learn_columns(frame, data, options)
-    rows = frame.dropna(subset=list(encoding.targets))
-    encoded = rows.map_partitions(_encode, encoding, example, meta=example)
-    inputs, targets = (encoded[list(part.columns)] for part in _split(example, encoding))
-    if len(encoding.targets) == 1:
+    problem, encoding = _learn_columns(frame, data, options)
+    example = _encoded(problem.table, problem.y, encoding, problem.targets).iloc[:0]
+    rows = frame.dropna(subset=list(problem.targets))
+    given = encoding, problem.targets, problem.classify, example
+    encoded = rows.map_partitions(_encode, *given, meta=example)
+    m = len(problem.targets)
+    inputs, targets = (
+        encoded[list(names)] for names in (example.columns[:-m], example.columns[-m:])
+    )
+    if m == 1:
         targets = targets[targets.columns[0]]
     grid = GRIDS[options["grid"]]
     if options["scaling"]:
         grid = grid | {"scaling": [options["scaling"]]}
-    kind = FALLClassifierCV if encoding.classify else FALLRegressorCV
+    if encoding.indicators:
+        grid = grid | {"indicators": [encoding.indicators]}
+    kind = FALLClassifierCV if problem.classify else FALLRegressorCV
     search = kind(
         for_cluster(grid),
         time_budget=options["time_budget"],
@@ -83,7 +94,8 @@ def fit_on_cluster(data: Path, options: Options) -> TableModel:
         f"Search: {search.n_configurations_:,} configurations on a sample. The best one is fitted "
         f"to {model.n_samples_fit_:,} rows, in {time.perf_counter() - start:.1f} s altogether."
     )
-    return TableModel(encoding, model)
+    table: type[TableModel] = TableClassifier if problem.classify else TableRegressor
+    return table().of_parts(encoding, model, list(problem.targets))
 
 
 def _read(data: Path) -> Any:
@@ -100,46 +112,37 @@ def _read(data: Path) -> Any:
     return frames.read_parquet(files)
 
 
-def _learn_columns(frame: Any, data: Path, options: Options) -> "tuple[Encoding, pandas.DataFrame]":
-    """What the columns are, from some of the rows, and an encoded frame without rows."""
+def _learn_columns(frame: Any, data: Path, options: Options) -> tuple[Problem, Encoding]:
+    """What the columns are, from some of the rows."""
     with working(printable(f"Reading {data}")):
         n = len(frame)
         sample = frame.sample(frac=min(1.0, SAMPLE / max(n, 1)), random_state=options["seed"])
         some = sample.compute().reset_index(drop=True)
-    text = (*options["categorical"], *(options["target"] if options["classify"] else ()))
-    table = as_table(some, text, options["missing"])
-    if not options["target"]:
-        raise TableError(f"Choose a column of {data} to predict, with --target. {table.listing()}")
-    names = ("classify", "categorical", "ignore", "missing")
-    encoding, table, notes = fit_encoding(
-        table, options["target"], **{name: options[name] for name in names}
-    )
-    for note in notes:
-        echo(f"Note: {note}")
-    echo(f"{data}: {n:,} rows, of which {len(table):,} decide what the columns are.")
-    example = _encoded(table, encoding)
-    return encoding, example.iloc[:0]
+    table = as_table(some, options["missing"], str(data))
+    problem = table_problem(table, options)
+    echo(f"{data}: {n:,} rows, of which {len(problem.table):,} decide what the columns are.")
+    return problem, fit_encoding(problem.table, problem.types)
 
 
 def _encode(
-    frame: "pandas.DataFrame", encoding: Encoding, example: "pandas.DataFrame"
+    frame: "pandas.DataFrame",
+    encoding: Encoding,
+    targets: tuple[str, ...],
+    classify: bool,
+    example: "pandas.DataFrame",
 ) -> "pandas.DataFrame":
     """Encoded inputs and targets of one partition, as one frame."""
     if not len(frame):
         return example
-    return _encoded(as_table(frame, encoding.text, encoding.missing), encoding)
+    table = as_table(frame, encoding.missing)
+    return _encoded(table, outputs(table, targets, classify=classify), encoding, targets)
 
 
-def _encoded(table: Any, encoding: Encoding) -> "pandas.DataFrame":
+def _encoded(
+    table: Table, y: NDArray, encoding: Encoding, targets: tuple[str, ...]
+) -> "pandas.DataFrame":
     """Encoded inputs, and the targets after them."""
-    y = encoding.outputs(table)
     found = encoding.inputs(table)
-    for j, column in enumerate(y.reshape(len(found), -1).T):
-        found[f"target {encoding.targets[j]}"] = column
+    for name, column in zip(targets, y.reshape(len(found), -1).T, strict=True):
+        found[f"target {name}"] = column
     return found
-
-
-def _split(frame: "pandas.DataFrame", encoding: Encoding) -> "list[pandas.DataFrame]":
-    """The inputs and the targets of an encoded frame."""
-    m = len(encoding.targets)
-    return [frame.iloc[:, :-m], frame.iloc[:, -m:]]

@@ -1,5 +1,6 @@
 """The commands ``locallinear demo | fit | predict | explain | compare`` and their options."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,6 @@ import click
 from .. import __version__
 from ..io import ModelFileError
 from ..runtime.extras import MissingExtraError
-from ..tables.encoding import fit_encoding
-from ..tables.model import TableModel
 from ..tables.read import PARQUET
 from ..tables.table import TableError
 from .cluster import connected, fit_on_cluster, model_name
@@ -28,21 +27,21 @@ from .files import (
 )
 from .laws import law_lines
 from .learning import (
-    encode_problem,
-    fit_search,
+    as_problem,
+    fit_model,
     print_comparison,
     print_lines,
     print_next_steps,
     print_summary,
     read_problem,
 )
-from .options import FILE, SHARE, folds_option, jobs_option, learning, reading
+from .options import FILE, SHARE, jobs_option, learning, reading
 from .outputs import contributions, explained_row, predictions, unlike_anything, write_html
 from .terminal import echo
 
 MAX_ROWS = 100_000
-# The part of a time budget for the model of few regimes.
-COMPANION_SHARE = 0.1
+# The parts of a time budget for the model, and for that of few regimes.
+FIT_SHARE, COMPANION_SHARE = 0.8, 0.1
 
 # What `explain` writes, by the ending of the file.
 FORMS = {".html": "html", ".htm": "html"} | dict.fromkeys([".csv", *PARQUET], "csv")
@@ -112,17 +111,17 @@ def demo(data: str, out: Path, jobs: int) -> None:
     check_writable(out)
     with destination(out) as place:
         example = EXAMPLES[data]()
-        encoding, table, notes = fit_encoding(example.table, (example.target,))
-        problem = encode_problem(encoding, table, notes)
-        options = {"grid": example.grid, "scaling": None, "seed": 0, "jobs": jobs}
-        search = fit_search(problem, options, None)
-        model = TableModel(encoding, search.best_estimator_)
-        print_comparison(problem, options, 3, None, full=True)
-        companion = print_summary(model, search.best_params_, options)
+        problem = as_problem(example.table, (example.target,), {})
+        options: dict[str, Any] = {"model": "single", "grid": example.grid, "scaling": None}
+        options |= {"target_scale": "identity", "seed": 0, "jobs": jobs, "packages": False}
+        start = time.perf_counter()
+        model = fit_model(problem, options, None)
+        print_comparison(model, problem, options, seconds=time.perf_counter() - start)
+        companion = print_summary(model, options)
         if example.new is not None:
             click.echo()
             print_lines(law_lines(model, example.simulated, example.new))
-        write_html(model, table, place, max_rows=MAX_ROWS, jobs=jobs, companion=companion)
+        write_html(model, example.table, place, max_rows=MAX_ROWS, jobs=jobs, companion=companion)
     if out != STANDARD_OUTPUT:
         echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
 
@@ -136,7 +135,6 @@ def demo(data: str, out: Path, jobs: int) -> None:
     show_default="name of DATA with the ending .model, in the current folder",
     help="File for the model; - is standard output.",
 )
-@folds_option
 @click.option(
     "--regimes",
     type=click.IntRange(1),
@@ -152,20 +150,18 @@ def demo(data: str, out: Path, jobs: int) -> None:
     "is then a pattern of Parquet files, in quotation marks; nothing but the model is made.",
 )
 @reading
-def fit(
-    data: Path, out: Path | None, folds: int, quick: bool, cluster: str | None, **options: Any
-) -> None:
-    """Fit a model that predicts a column of DATA, a CSV or Parquet file, from the others.
+def fit(data: Path, out: Path | None, quick: bool, cluster: str | None, **options: Any) -> None:
+    """Fit a model that predicts a column of DATA, a CSV, Parquet or Excel file, from the others.
 
-    Text becomes categories, missing values are filled in, and cross-validation chooses the
-    parameters. A target of text is predicted as a class. With --time-budget, half of the time is
-    for the search and half for measuring the error; the search for few regimes comes on top, with a
-    tenth of the time. The equations are those of a simple model of few regimes; the model that is
-    written predicts with more.
+    Numbers, categories, text, dates and gaps are understood, and what became of each column is
+    printed. Cross-validation chooses the parameters and measures the error, within the time budget.
+    A target of text is predicted as a class. The equations are those of a simple model of few
+    regimes; the model that is written predicts with more.
 
     \b
     Example:
-        locallinear fit houses.csv --target price --ignore id --out houses.model
+        locallinear fit houses.csv --target price --out houses.model
+        locallinear fit houses.csv --target price --types postcode=category --model ensemble
         locallinear fit 'houses-*.parquet' --target price --cluster tcp://host:8786
     """  # noqa: D301
     out = out or (model_name(data) if cluster else Path(f"{data.stem}.model"))
@@ -177,15 +173,14 @@ def fit(
         echo(f"The model is in {out}; locallinear predict and explain take it.", err=True)
         return
     with destination(out) as place:
-        problem = read_problem(data, options)
         budget = options["time_budget"]
-        search = fit_search(problem, options, budget and (budget if quick else budget / 2))
-        model = TableModel(problem.encoding, search.best_estimator_)
+        problem = read_problem(data, options)
+        model = fit_model(problem, options, FIT_SHARE * budget)
         replaced = out.is_file()
         write_file(model.save, place)
         if not quick:
-            print_comparison(problem, options, folds, budget and budget / 2 / folds)
-        print_summary(model, search.best_params_, options, budget and COMPANION_SHARE * budget)
+            print_comparison(model, problem, options)
+        print_summary(model, options, COMPANION_SHARE * budget)
     if out != STANDARD_OUTPUT:
         print_next_steps(out, data, replaced)
 
@@ -211,11 +206,10 @@ def fit(
 def predict(
     model: Path,
     data: Path,
-    delimiter: str | None,
-    decimal: str | None,
     out: Path | None,
     with_data: bool,
     interval: float | None,
+    **options: Any,
 ) -> None:
     """Predict each row of DATA with a MODEL that `fit` made.
 
@@ -228,7 +222,7 @@ def predict(
         raise BadInput(f"--out should end in .csv or .parquet, but {out} does not.")
     check_writable(out, model, data)
     fitted = load_model(model)
-    table = read_for(fitted, data, delimiter, decimal)
+    table = read_for(fitted, data, options)
     result = predictions(fitted, table, interval)
     note = None if interval is None else unlike_anything(result)
     if with_data:
@@ -274,13 +268,12 @@ def predict(
 def explain(
     model: Path,
     data: Path,
-    delimiter: str | None,
-    decimal: str | None,
     out: Path | None,
     form: str | None,
     max_rows: int,
     row: int | None,
     jobs: int,
+    **options: Any,
 ) -> None:
     """Explain the prediction of each row of DATA by a MODEL that `fit` made.
 
@@ -295,7 +288,7 @@ def explain(
     """  # noqa: D301
     if row is not None:
         fitted = load_model(model)
-        table = read_for(fitted, data, delimiter, decimal)
+        table = read_for(fitted, data, options)
         if row > len(table):
             raise BadInput(f"--row is {row}, but {data} has {len(table)} rows.")
         print_lines(explained_row(fitted, table, row))
@@ -318,7 +311,7 @@ def explain(
         out = out or Path(f"{data.stem}-report.html")
     check_writable(out, model, data)
     fitted = load_model(model)
-    table = read_for(fitted, data, delimiter, decimal)
+    table = read_for(fitted, data, options)
     if out is None or form == "csv":
         write_table(contributions(fitted, table), out)
         return
@@ -331,17 +324,19 @@ def explain(
 @main.command(short_help="Compare FALL with other models on a table.")
 @click.argument("data", type=FILE)
 @learning
-@folds_option
 @reading
-def compare(data: Path, folds: int, **options: Any) -> None:
+def compare(data: Path, **options: Any) -> None:
     """Compare FALL with other models on DATA, by their errors on unseen rows and their times.
 
-    FALL is the local linear model that `fit` makes. With --time-budget, each search for its
-    parameters stops after that time.
+    FALL is the model that `fit` makes, within the time budget; the others take as long as they
+    take. Boosted trees are scikit-learn's; LightGBM, CatBoost and EBM join where they are
+    installed.
 
     \b
     Example:
         locallinear compare houses.csv --target price
     """  # noqa: D301
     problem = read_problem(data, options)
-    print_comparison(problem, options, folds, options["time_budget"], full=True)
+    start = time.perf_counter()
+    model = fit_model(problem, options, options["time_budget"])
+    print_comparison(model, problem, options, seconds=time.perf_counter() - start)

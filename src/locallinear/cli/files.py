@@ -6,6 +6,7 @@ Each function raises `BadInput` or `TableError` for what the user can correct.
 import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -17,16 +18,24 @@ import click
 from ..io import load
 from ..runtime.files import check_destination, write_whole
 from ..runtime.progress import working
-from ..tables.model import TableModel
-from ..tables.read import PARQUET, read_table
+from ..tables.estimators import TableClassifier, TableRegressor
+from ..tables.read import EXCEL, PARQUET, read_table
 from ..tables.table import Table, TableError
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
     import pandas
 
+TableModel = TableRegressor | TableClassifier
+
+# Names of the columns of a file without a header.
+UNNAMED = re.compile(r"column \d+")
+
 # The name of standard output, as --out takes it.
 STANDARD_OUTPUT = Path("-")
+
+# How text begins that a spreadsheet takes for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 # What the system says of a stream that takes no more.
 OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
@@ -43,42 +52,50 @@ class BadInput(click.ClickException):
 
 
 def read(
-    path: Path,
-    delimiter: str | None,
-    decimal: str | None,
-    text: Collection[str],
-    missing: Collection[str],
+    path: Path, options: dict[str, Any], text: Collection[str], missing: Collection[str]
 ) -> Table:
-    """Read a table from a file."""
+    """Read a table from a file, with the options of `options.reading`."""
+    delimiter = options["delimiter"]
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise BadInput(f"--delimiter takes one character, or the word tab, not {delimiter!r}.")
     with working(printable(f"Reading {path}")):
-        return read_table(path, delimiter=delimiter, decimal=decimal, text=text, missing=missing)
+        return read_table(
+            path,
+            delimiter=delimiter,
+            decimal=options["decimal"],
+            text=text,
+            missing=missing,
+            header=options["header"],
+        )
 
 
-def read_for(model: TableModel, path: Path, delimiter: str | None, decimal: str | None) -> Table:
+def read_for(model: TableModel, path: Path, options: dict[str, Any]) -> Table:
     """Read a table for a model, and print notes on values that the model does not know."""
-    table = read(path, delimiter, decimal, model.encoding.text, model.encoding.missing)
-    table.require(model.encoding.names, "which the model takes")
-    for note in model.encoding.unseen(table):
+    encoding = model.table_model.encoding
+    if options["header"] is None and all(UNNAMED.fullmatch(name) for name in encoding.names):
+        options = options | {"header": False}  # as the table of the fit
+    classes = model.target_names_ if isinstance(model, TableClassifier) else []
+    table = read(path, options, [*encoding.text, *classes], encoding.missing)
+    table.require(encoding.names, "which the model takes")
+    for note in encoding.unseen(table):
         echo(f"Note: {note}", err=True)
     return table
 
 
 def load_model(path: Path) -> TableModel:
-    """Load a TableModel from a file."""
+    """Load a model of a table from a file."""
     try:
         if path.is_dir():
             raise BadInput(f"{path} is a folder; name a model file that locallinear fit made.")
         if not path.is_file():
             raise BadInput(f"There is no model file {path}; make one with locallinear fit.")
-        if path.suffix.lower() in {".csv", ".tsv", ".txt", *PARQUET}:
+        if path.suffix.lower() in {".csv", ".tsv", ".txt", *PARQUET, *EXCEL}:
             raise BadInput(f"{path} is a table; name the model first, and then the table.")
         model = load(path)
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from error
-    if not isinstance(model, TableModel):
+    if not isinstance(model, TableRegressor | TableClassifier):
         raise BadInput(
             f"{path} holds a {type(model).__name__} without the columns of its table; use "
             "locallinear.load in Python, or make a model with locallinear fit."
@@ -167,9 +184,22 @@ def write_table(frame: "pandas.DataFrame", out: Path | None) -> None:
     echo(f"Wrote {len(frame):,} rows to {out}.", err=True)
 
 
+def _harmless(frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    """The frame with an apostrophe before text that a spreadsheet would run as a formula."""
+
+    def quoted(cell: Any) -> Any:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+    out = frame.rename(columns=quoted)
+    for name, kind in out.dtypes.items():
+        if kind.kind not in "biufM":
+            out[name] = out[name].map(quoted, na_action="ignore")
+    return out
+
+
 def _table_bytes(frame: "pandas.DataFrame", path: Path) -> bytes:
     if path.suffix.lower() not in PARQUET:
-        return frame.to_csv(index=False, lineterminator="\n").encode()
+        return _harmless(frame).to_csv(index=False, lineterminator="\n").encode()
     buffer = io.BytesIO()
     try:
         frame.to_parquet(buffer, index=False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..explain.text import number
 from ..explain.view import view_of
-from ..tables.model import TableModel
+from ..tables.estimators import TableRegressor
 from .summary import columns_of
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ class LawCheck:
     pure: float
 
 
-def check_laws(model: TableModel, simulated: Any, new: Any) -> LawCheck:
+def check_laws(model: TableRegressor, simulated: Any, new: Any) -> LawCheck:
     """Compare a model of the rows in `simulated` with the truth about the rows in `new`."""
     view = view_of(model)
     why = view.explain(new.data)
@@ -76,7 +76,7 @@ def _correlation(true: Array, found: Array) -> float:
     return float(np.corrcoef(true, found)[0, 1]) if np.ptp(true) > 0 else float("nan")
 
 
-def law_lines(model: TableModel, simulated: Any, new: Any) -> list[str]:
+def law_lines(model: TableRegressor, simulated: Any, new: Any) -> list[str]:
     """The laws, and what the model found of them, as lines of text."""
     found, target = check_laws(model, simulated, new), new.target_names[0]
     indented = [f"  {line}" for formula in new.formulas for line in formula.split("\n")]

@@ -1,4 +1,4 @@
-"""What commands do to learn: read a table, search, compare models and print a summary."""
+"""What commands do to learn: read a table, fit, judge, and print a summary."""
 
 import sys
 import time
@@ -6,156 +6,255 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from ..explain.judging import baselines, folds_of, judge
-from ..runtime.progress import watched, working
+from ..explain.judging import Judged, baselines, judge
+from ..runtime.progress import duration, watched, working
 from ..search.companion import Companion, companion_of
+from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import GRIDS
-from ..tables.encoding import Encoding, fit_encoding
-from ..tables.model import TableModel
+from ..tables.encoding import fit_encoding
+from ..tables.estimators import TableClassifier, TableRegressor
+from ..tables.kinds import KINDS
 from ..tables.table import Table, TableError
-from .comparison import compile_kernels, make_search, more_models
-from .files import read
-from .summary import data_lines, parameter_lines, regime_lines, score_lines, simplicity_lines
+from ..tables.targets import check_targets, is_class, outputs, with_targets
+from .comparison import compile_kernels, more_models
+from .files import BadInput, read
+from .summary import (
+    data_lines,
+    encoding_lines,
+    parameter_lines,
+    regime_lines,
+    score_lines,
+    simplicity_lines,
+)
 from .terminal import echo, printable
 
-if TYPE_CHECKING:
-    import pandas
-
 MIN_ROWS = 10
+# Of more rows, `fit` compares with ridge and the mean alone: KNN's tuning would take minutes.
+MOST_FOR_KNN = 5000
 
 # The options of a command by name, as click passes them.
 Options = dict[str, Any]
+TableModel = TableRegressor | TableClassifier
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A table in numbers.
+    """A table, and what is to be learnt from it.
 
     Attributes
     ----------
-    encoding : Encoding
-    X : DataFrame (n, d)
-        The encoded columns.
+    table : Table
+        The inputs.
     y : array (n,) or (n, m)
         The targets.
+    targets : tuple of str
+    classify : bool
+    types : dict
+        Kinds of columns that the user gave.
     """
 
-    encoding: Encoding
-    X: "pandas.DataFrame"
+    table: Table
     y: NDArray
+    targets: tuple[str, ...]
+    classify: bool
+    types: dict[str, str]
+
+    def named_targets(self) -> Any:
+        """The targets as an estimator takes them, with their names."""
+        from ..tables.cells import pandas_module
+
+        if self.y.ndim == 1:
+            return pandas_module().Series(self.y, name=self.targets[0])
+        return pandas_module().DataFrame(self.y, columns=list(self.targets))
 
 
 def read_problem(data: Path, options: Options) -> Problem:
     """Read the table that a command learns from, and print what is in it."""
-    text = (*options["categorical"], *(options["target"] if options["classify"] else ()))
-    table = read(data, options["delimiter"], options["decimal"], text, options["missing"])
-    if not options["target"]:
-        raise TableError(f"Choose a column of {data} to predict, with --target. {table.listing()}")
-    names = ("classify", "categorical", "ignore", "missing")
-    encoding, table, notes = fit_encoding(
-        table, options["target"], **{name: options[name] for name in names}
-    )
-    if len(table) < MIN_ROWS:
+    types = read_types(options)
+    text = [name for name, kind in types.items() if kind not in ("number", "date", "skip")]
+    text += options["target"] if options["classify"] else ()
+    return table_problem(read(data, options, text, options["missing"]), options)
+
+
+def table_problem(table: Table, options: Options) -> Problem:
+    """What the options say of a table, whose columns they must name; prints what is in it."""
+    types, targets = read_types(options), tuple(options["target"])
+    if not targets:
         raise TableError(
-            f"{data} has {len(table)} rows with a target; at least {MIN_ROWS} are needed. "
+            f"Choose a column of {table.name} to predict, with --target. {table.listing()}"
+        )
+    table.require(targets, "the target")
+    for name in ("categorical", "ignore"):
+        table.require(options[name], f"which --{name} names")
+    table.require(list(types), "which --types names")
+    both = [name for name in targets if name in types]
+    if both:
+        raise TableError(
+            f"Column {both[0]!r} is the target, and --ignore, --categorical or --types names it "
+            "too; name it only once."
+        )
+    return as_problem(table, targets, types, options["classify"])
+
+
+def read_types(options: Options) -> dict[str, str]:
+    """The kinds of columns that options give."""
+    types = dict.fromkeys(options["categorical"], "category")
+    types |= dict.fromkeys(options["ignore"], "skip")
+    for text in options["types"]:
+        name, _, kind = text.rpartition("=")
+        if not name or kind not in KINDS:
+            raise BadInput(
+                f"--types takes COLUMN=KIND, with a kind of {', '.join(KINDS)}, not {text!r}."
+            )
+        types[name] = kind
+    return types
+
+
+def as_problem(
+    table: Table, targets: tuple[str, ...], types: dict[str, str], classify: bool = False
+) -> Problem:
+    """The rows that have targets, and what kind of targets these are; prints what was read."""
+    classify = classify or is_class(table, targets)
+    complete, notes = with_targets(table, targets)
+    check_targets(complete, targets, classify)
+    if len(complete) < MIN_ROWS:
+        raise TableError(
+            f"{table.name} has {len(complete)} rows with a target; at least {MIN_ROWS} are needed. "
             "Add rows, or fill in targets that are missing."
         )
-    return encode_problem(encoding, table, notes)
-
-
-def encode_problem(encoding: Encoding, table: Table, notes: list[str]) -> Problem:
-    """Encode a table, and print what is in it and what was left out."""
-    problem = Problem(encoding, encoding.inputs(table), encoding.outputs(table))
-    print_lines(data_lines(table.name, len(table), encoding, problem.y))
+    y = outputs(complete, targets, classify=classify)
+    problem = Problem(complete.without(targets), y, targets, classify, types)
+    encoding = fit_encoding(problem.table, types)  # refuses what cannot be used
+    print_lines(data_lines(table.name, problem.table, y, targets, classify))
     print_lines([f"Note: {note}" for note in notes])
+    print_lines(encoding_lines(encoding))
     return problem
 
 
-def fit_search(problem: Problem, options: Options, budget: float | None) -> Any:
-    """Search on all rows, with a progress bar, and print how many configurations were tried."""
-    start = time.perf_counter()
-    search = _make_search(problem, options, budget, verbose=int(sys.stderr.isatty()))
-    named = problem.y if problem.encoding.classify else problem.encoding.named_outputs(problem.y)
-    search.fit(problem.X, named)
-    total = len(search.cv_results_["mean_test_score"])
-    part = "" if search.n_configurations_ == total else f" of {total:,}"
-    echo(
-        f"Search: {search.n_configurations_:,}{part} configurations, each scored by "
-        f"{search.n_splits_}-fold cross-validation, in {time.perf_counter() - start:.1f} s."
-    )
-    return search
-
-
-def _make_search(problem: Problem, options: Options, budget: float | None, verbose: int) -> Any:
-    """The search for FALL's parameters that the options describe, not fitted."""
-    grid = options["grid"]
-    if options["scaling"]:
-        grid = GRIDS[grid] | {"scaling": [options["scaling"]]}
-    return make_search(
-        problem.y,
-        problem.encoding.classify,
-        options["seed"],
-        grid=grid,
+def make_model(problem: Problem, options: Options, budget: float | None, verbose: int) -> Any:
+    """The model that the options describe, not fitted."""
+    kind: Any = TableClassifier if problem.classify else TableRegressor
+    model: Any = options["model"]
+    if options["grid"] != "default" or options["scaling"]:
+        if model == "ensemble":
+            raise BadInput("--grid and --scaling are for --model single; leave them out.")
+        grid = options["grid"] if isinstance(options["grid"], dict) else GRIDS[options["grid"]]
+        if options["scaling"]:
+            grid = grid | {"scaling": [options["scaling"]]}
+        search: Any = FALLClassifierCV if problem.classify else FALLRegressorCV
+        model = search(
+            grid,
+            time_budget=budget and 0.7 * budget,
+            n_jobs=options["jobs"],
+            random_state=options["seed"],
+            verbose=verbose,
+        )
+    scale = {} if problem.classify else {"target": options["target_scale"]}
+    return kind(
+        model,
+        types=problem.types,
         time_budget=budget,
         n_jobs=options["jobs"],
+        random_state=options["seed"],
         verbose=verbose,
+        **scale,
     )
+
+
+def fit_model(problem: Problem, options: Options, budget: float | None) -> TableModel:
+    """Fit on all rows, with progress bars, and print how much was tried."""
+    start = time.perf_counter()
+    model = make_model(problem, options, budget, verbose=int(sys.stderr.isatty()))
+    model.fit(problem.table, problem.named_targets())
+    if getattr(model, "is_log_", False):
+        echo("The log of the target is modelled: it predicts better, in units.")
+    print_lines(effort_lines(model, time.perf_counter() - start))
+    return model
+
+
+def effort_lines(model: TableModel, seconds: float) -> list[str]:
+    """How many configurations were tried, and what more time would buy."""
+    if model.search_ is None:
+        members = len(getattr(model.estimator_, "estimators_", [1]))
+        return [f"Fit: an ensemble of {members} models, in {duration(seconds)}."]
+    tried, total = model.search_.n_configurations_, len(model.search_.cv_results_["reason"])
+    part = "" if tried == total else f" of {total:,}"
+    lines = [
+        f"Search: {tried:,}{part} configurations, each scored by {model.search_.n_splits_}-fold "
+        f"cross-validation, and fit, in {duration(seconds)}."
+    ]
+    if tried < total:
+        whole = duration(seconds * total / max(tried, 1))
+        lines.append(
+            f"More time would buy the other {total - tried:,}: all would take about {whole}, with "
+            "--time-budget. --model ensemble is more accurate on most tables, and takes longer."
+        )
+    return lines
 
 
 def print_comparison(
-    problem: Problem, options: Options, folds: int, budget: float | None, *, full: bool = False
+    model: TableModel, problem: Problem, options: Options, *, seconds: float | None = None
 ) -> None:
-    """Cross-validate FALL and other models, and print their errors; `full` adds models and times.
+    """Print the model's own judgement beside errors of other models on the same folds.
 
-    `budget` limits the seconds of each search for FALL's parameters.
+    `seconds` are those of the model's fit: with them, more models and times are printed.
     """
-    X, y, classify = problem.X, problem.y, problem.encoding.classify
-    splits = list(folds_of(y, folds, classify=classify, seed=options["seed"]).split(X, y))
-    if len(splits) < folds:
-        echo(
-            f"Note: --folds is {folds}, but {len(y)} rows make at most {len(splits)} folds of two "
-            f"rows or more; {len(splits)} are used."
+    said: Any = model.cv_prediction_
+    rows = np.flatnonzero(~np.isnan(said.reshape(len(said), -1)).any(axis=1))
+    y, said, folds = problem.y[rows], said[rows], model.folds_[rows]
+    classify, full = problem.classify, seconds is not None
+    X = model.encode(problem.table).to_numpy()[rows]
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
+    # The search, and one fit per fold and of all rows.
+    judged = [
+        Judged(
+            "FALL",
+            model.classes_[said.argmax(axis=1)] if classify else said,
+            (seconds or 0.0) / (len(splits) + 1),
         )
+    ]
     n_train = min(len(train) for train, _ in splits)
-    models = {
-        "FALL": _make_search(problem, options, budget, verbose=0),
-        **baselines(n_train, classify=classify),
-    }
+    models = baselines(n_train, classify=classify)
+    if n_train > MOST_FOR_KNN and not full:
+        del models["KNN"]
     notes: list[str] = []
     if full:
         with working("Compiling, which is done once"):  # and is not part of a model's time
             compile_kernels()
-        more, notes = more_models(y, classify, n_train)
+        more, notes = more_models(
+            y, classify, n_train, options["jobs"], options["seed"], options.get("packages", True)
+        )
         models |= more
     watch = partial(watched, title="Comparing models on unseen rows", unit="fits")
-    judged = judge(models, X.to_numpy(), y, splits, classify=classify, watch=watch)
+    judged += judge(models, X, y, splits, classify=classify, watch=watch)
     error = "Share of wrong classes" if classify else "Root mean squared error"
     echo(f"\n{error} on rows that the models have not seen:\n")
-    print_lines(score_lines(judged, y, problem.encoding.targets, classify, times=full))
+    print_lines(score_lines(judged, y, problem.targets, classify, times=full))
+    part = "" if len(rows) == len(problem.y) else f" of {len(rows):,} rows, for want of time"
     echo(
-        f"({len(splits)}-fold cross-validation; in each fold, every model was tuned on "
-        "the training rows only.\n"
+        f"({len(splits)}-fold cross-validation{part}; every model was tuned on other folds than "
+        "the one that it predicts.\n"
         "± is half the width of a 95 % interval, from resampling the rows.)"
     )
     print_lines(notes)
 
 
-def print_summary(
-    model: TableModel, params: dict[str, Any], options: Options, budget: float | None = None
-) -> Companion:
+def print_summary(model: TableModel, options: Options, budget: float | None = None) -> Companion:
     """Print the chosen parameters, and the regimes of the model or of its simple companion.
 
     Returns the companion. `budget` limits the seconds of the search for the companion.
     """
-    echo("\nChosen parameters:\n")
-    print_lines(parameter_lines(params))
+    if model.best_params_:
+        echo("\nChosen parameters:\n")
+        print_lines(parameter_lines(model.best_params_))
     with working("Looking for few regimes"):
         companion = companion_of(
-            model.estimator,
+            model.estimator_,
             options.get("regimes"),
             time_budget=budget,
             n_jobs=options["jobs"],

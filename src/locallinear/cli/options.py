@@ -73,14 +73,6 @@ SEED = click.IntRange(0, 2**32 - 1)
 jobs_option = click.option(
     "--jobs", type=THREADS, default=-1, show_default="all cores", help="Number of threads."
 )
-folds_option = click.option(
-    "--folds",
-    type=click.IntRange(2),
-    metavar="N",
-    default=5,
-    show_default=True,
-    help="Number of folds of the cross-validation that measures the errors.",
-)
 
 
 def reading(command: Command) -> Command:
@@ -97,7 +89,13 @@ def reading(command: Command) -> Command:
         show_default="detected",
         help="Decimal mark of a CSV file.",
     )
-    return delimiter(decimal(command))
+    header = click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a CSV file has the names of the columns; asked about where "
+        "it seems to have none.",
+    )
+    return delimiter(decimal(header(command)))
 
 
 def learning(command: Command) -> Command:
@@ -106,6 +104,27 @@ def learning(command: Command) -> Command:
     options = [
         several("--target", help="Column to predict (required); repeat for several targets."),
         click.option("--classify", is_flag=True, help="Treat a target of numbers as classes."),
+        click.option(
+            "--model",
+            type=click.Choice(["single", "ensemble"]),
+            default="single",
+            show_default=True,
+            help="One model, or the mean of many: more accurate on most tables, and slower.",
+        ),
+        click.option(
+            "--types",
+            multiple=True,
+            metavar="COLUMN=KIND",
+            help="What a column is, where the guess is wrong: number, category, ordered, text, "
+            "date, or skip; may be repeated.",
+        ),
+        click.option(
+            "--target-scale",
+            type=click.Choice(["auto", "identity", "log"]),
+            default="auto",
+            show_default=True,
+            help="Whether the target or its log is modelled; auto compares both.",
+        ),
         several(
             "--categorical",
             help="Column of numbers to treat as text, such as a postal code; may be repeated.",
@@ -133,7 +152,9 @@ def learning(command: Command) -> Command:
             "--time-budget",
             type=SECONDS,
             metavar="SECONDS",
-            help="Stop the search after this time, with the best parameters so far.",
+            default=60,
+            show_default=True,
+            help="About how long the command takes in all.",
         ),
         click.option(
             "--seed",

@@ -14,12 +14,15 @@ from ..explain.row_text import row_lines
 from ..explain.view import view_of
 from ..runtime.progress import working
 from ..search.companion import Companion, companion_of
-from ..tables.model import TableModel
-from ..tables.table import Table, pandas_module
+from ..tables.cells import pandas_module
+from ..tables.estimators import TableClassifier, TableRegressor
+from ..tables.table import Table
 from .files import write_file
 
 if TYPE_CHECKING:
     import pandas
+
+TableModel = TableRegressor | TableClassifier
 
 COMPANION_SECONDS = 10.0
 # How many rows that are unlike anything seen are named.
@@ -35,27 +38,29 @@ def predictions(
     classes, and how unusual each row is.
     """
     pandas = pandas_module()
-    targets, X = model.encoding.targets, model.encode(table)
-    if not model.encoding.classify:
-        values = model.estimator.predict(X).reshape(len(X), -1)
-        columns = {f"predicted {name}": values[:, t] for t, name in enumerate(targets)}
+    targets, n = model.target_names_, len(table)
+    if isinstance(model, TableRegressor):
+        values = model.predict(table).reshape(n, -1)
+        columns: dict[str, Any] = {
+            f"predicted {name}": values[:, t] for t, name in enumerate(targets)
+        }
         if coverage is not None:
-            ends = model.estimator.predict_interval(X, coverage).reshape(len(X), -1, 2)
+            ends = model.predict_interval(table, coverage).reshape(n, -1, 2)
             for t, name in enumerate(targets):
                 columns |= {f"lowest {name}": ends[:, t, 0], f"highest {name}": ends[:, t, 1]}
-            columns["novelty"] = model.estimator.novelty(X)
+            columns["novelty"] = model.novelty(table)
         return pandas.DataFrame(columns)
-    probabilities = model.estimator.predict_proba(X)
+    probabilities = model.predict_proba(table)
     columns = {f"predicted {targets[0]}": model.classes_[probabilities.argmax(axis=1)]}
     columns |= {f"probability of {c}": probabilities[:, i] for i, c in enumerate(model.classes_)}
     if coverage is not None:
-        sets = model.estimator.predict_set(X, coverage)
+        sets = model.predict_set(table, coverage)
         names = [str(c) for c in model.classes_]
         columns["possible classes"] = [
             " or ".join(name for name, possible in zip(names, row, strict=True) if possible)
             for row in sets
         ]
-        columns["novelty"] = model.estimator.novelty(X)
+        columns["novelty"] = model.novelty(table)
     return pandas.DataFrame(columns)
 
 
@@ -83,14 +88,15 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     pandas = pandas_module()
     view = view_of(model)
     own = numbers_of_samples(view, table.frame, _targets_if_known(model, table))
-    explanation = explain_rows(view, table.frame, own)
+    known: Any = explain_rows(view, table.frame, own)
+    explanation = model.in_units(known)
     if explanation.samples is not None:
         click.echo(
             "The model was fitted on these rows: each is predicted and explained without itself.",
             err=True,
         )
     q, _, m = explanation.contributions.shape
-    kind, total = ("class", "score") if model.encoding.classify else ("target", "prediction")
+    kind, total = _words(model)
     columns: dict[str, Any] = {
         "row": np.repeat(np.arange(1, q + 1), m),
         kind: explanation.target_names * q,
@@ -101,11 +107,16 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     }
     names = explanation.feature_names
     columns |= _by_column("differs", names, explanation.difference_parts)
-    is_number = [j for j, column in enumerate(model.encoding.columns) if not column.is_text]
+    is_number = [j for j, column in enumerate(view.columns) if column.kind == "number"]
     of_numbers = [names[j] for j in is_number]
     columns |= _by_column("slope", of_numbers, explanation.slopes[:, is_number])
     columns |= {"constant": explanation.intercept.ravel()}
     return pandas.DataFrame(columns | _by_column("adds", names, explanation.contributions))
+
+
+def _words(model: TableModel) -> tuple[str, str]:
+    """What a line of explanations is of: a class and its score, or a target."""
+    return ("class", "score") if isinstance(model, TableClassifier) else ("target", "prediction")
 
 
 def _by_column(word: str, names: list[str], parts: NDArray) -> dict[str, NDArray]:
@@ -134,12 +145,13 @@ def explained_row(model: TableModel, table: Table, row: int) -> list[str]:
     """The explanation of one row, counted from one, as lines of text."""
     view, targets, one = view_of(model), _targets_if_known(model, table), slice(row - 1, row)
     own = numbers_of_samples(view, table.frame[one], None if targets is None else targets[one])
-    why = explain_rows(view, table.frame[one], own)
+    known: Any = explain_rows(view, table.frame[one], own)
+    why = model.in_units(known)
     lines = [f"Row {row} of {table.name}"]
     if why.samples is not None:
         lines.append("The model was fitted on this row: it is explained without itself.")
     wanted = list(range(len(why.target_names)))
-    if model.encoding.classify:
+    if isinstance(model, TableClassifier):
         wanted = [int(np.argmax(why.prediction[0]))]
     for t in wanted:
         lines += ["", *row_lines(ContributionDisplay.from_explanation(why, target=t))]
@@ -163,13 +175,13 @@ def write_html(
 
     if companion is None:
         with working("Looking for few regimes"):
-            companion = companion_of(model.estimator, time_budget=COMPANION_SECONDS, n_jobs=jobs)
+            companion = companion_of(model.estimator_, time_budget=COMPANION_SECONDS, n_jobs=jobs)
     with working("Writing the report"):
         data = report_data(
             model,
             Xq=table.frame,
             yq=_targets_if_known(model, table),
-            title=f"{table.name}: what drives {' and '.join(model.encoding.targets)}",
+            title=f"{table.name}: what drives {' and '.join(model.target_names_)}",
             row_names=[f"row {i}" for i in range(1, len(table) + 1)],
             max_rows=max_rows,
             n_jobs=jobs,
@@ -179,8 +191,13 @@ def write_html(
 
 
 def _targets_if_known(model: TableModel, table: Table) -> NDArray | None:
-    targets = list(model.encoding.targets)
+    """The targets in a table on the model's scale; None where a row has none."""
+    targets = model.target_names_
     if not set(targets) <= set(table.columns):
         return None
-    complete = table.frame[targets].notna().to_numpy().all()
-    return model.encoding.outputs(table) if complete else None
+    if not table.frame[targets].notna().to_numpy().all():
+        return None
+    try:
+        return model.true_targets(table)
+    except ValueError:  # a log of a negative number
+        return None

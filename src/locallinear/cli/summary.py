@@ -14,8 +14,9 @@ from ..explain.text import number, plural, shorten
 from ..explain.view import ModelView, view_of
 from ..search.companion import Companion
 from ..tables.encoding import Encoding
-from ..tables.model import TableModel
-from ..tables.table import shortened
+from ..tables.estimators import TableClassifier, TableRegressor
+from ..tables.model import EncodedModel
+from ..tables.table import Table, shortened
 
 Array = NDArray[np.float64]
 
@@ -38,25 +39,35 @@ MEANING = {
 }
 
 
-def data_lines(name: str, n_rows: int, encoding: Encoding, y: NDArray) -> list[str]:
+def data_lines(
+    name: str, table: Table, y: NDArray, targets: Sequence[str], classify: bool
+) -> list[str]:
     """What was read, and what is to be learnt."""
-    n_text = sum(column.is_text for column in encoding.columns)
-    kinds = f", {n_text} of them text" if n_text else ""
-    columns = plural(len(encoding.columns), "column")
-    lines = [f"{name}: {plural(n_rows, 'row')}, {columns} to learn from{kinds}."]
-    if encoding.classify:
+    columns = plural(len(table.columns), "column")
+    lines = [f"{name}: {plural(len(table), 'row')}, {columns} beside the target."]
+    if classify:
         classes, counts = np.unique(y, return_counts=True)
         order = np.argsort(-counts, kind="stable")[:5]
         shares = [f"{shortened(classes[i], 20)} ({counts[i] / len(y):.0%})" for i in order]
         more = f" and {len(classes) - 5} more" if len(classes) > 5 else ""
-        lines.append(f"Target: {encoding.targets[0]}, a class: {', '.join(shares)}{more}.")
-    else:
-        for target, values in zip(encoding.targets, y.reshape(len(y), -1).T, strict=True):
-            lines.append(
-                f"Target: {target}, from {number(values.min())} to {number(values.max())}, "
-                f"on average {number(values.mean())}."
-            )
+        return [*lines, f"Target: {targets[0]}, a class: {', '.join(shares)}{more}."]
+    for target, values in zip(targets, y.reshape(len(y), -1).T, strict=True):
+        lines.append(
+            f"Target: {target}, from {number(values.min())} to {number(values.max())}, "
+            f"on average {number(values.mean())}."
+        )
     return lines
+
+
+def encoding_lines(encoding: Encoding, limit: int = 40) -> list[str]:
+    """What became of each column, as a table; `--types` corrects it."""
+    rows = []
+    for line in encoding.to_frame().itertuples():
+        said = f"left out: {line.reason}" if line.kind == "skip" else line.encoding
+        rows.append(f"  {shorten(line.column, 28):<28}  {line.kind:<8}  {said}")
+    more = [f"  and {len(rows) - limit} more columns"] if len(rows) > limit else []
+    end = "Where this is wrong, --types COLUMN=KIND corrects it."
+    return ["", "What the columns are:", "", *rows[:limit], *more, "", end, ""]
 
 
 def score_lines(
@@ -143,11 +154,11 @@ def parameter_lines(params: dict[str, Any]) -> list[str]:
     return [f"  {n.ljust(wide[0])}  {v.ljust(wide[1])}  {text}" for n, v, text in rows]
 
 
-def simplicity_lines(model: TableModel, companion: Companion) -> list[str]:
+def simplicity_lines(model: TableRegressor | TableClassifier, companion: Companion) -> list[str]:
     """The price of simplicity: the error in cross-validation for each number of regimes."""
     if companion.simplicity is None:
         return []
-    view = view_of(TableModel(model.encoding, companion.model))
+    view = _companion_view(model, companion)
     curve, targets = companion.simplicity, view.samples[1]
     heads, rows = ["regimes", "R²"], []
     if view.is_classifier:
@@ -175,9 +186,11 @@ def simplicity_lines(model: TableModel, companion: Companion) -> list[str]:
     ]
 
 
-def regime_lines(model: TableModel, companion: Companion, n_shown: int = 12) -> list[str]:
+def regime_lines(
+    model: TableRegressor | TableClassifier, companion: Companion, n_shown: int = 12
+) -> list[str]:
     """The regimes, largest first: name, number of rows, and an equation of few terms."""
-    view = view_of(TableModel(model.encoding, companion.model))
+    view = _companion_view(model, companion)
     regimes = regimes_of(view)
     total, count = int(regimes.sizes.sum()), len(regimes.sizes)
     shown = min(n_shown, count)
@@ -210,6 +223,14 @@ def regime_lines(model: TableModel, companion: Companion, n_shown: int = 12) -> 
     if any("left out" in line for line in lines):
         lines += ["", "  What is left out is at most that in 19 of 20 rows of the regime."]
     return lines
+
+
+def _companion_view(model: TableRegressor | TableClassifier, companion: Companion) -> ModelView:
+    """The companion in the columns of the table."""
+    encoded = model.table_model
+    return view_of(
+        EncodedModel(encoded.encoding, companion.model, encoded.target_names, encoded.true_targets)
+    )
 
 
 def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:

@@ -31,12 +31,14 @@ def fit_geometry_of(
     neighborhood: str,
     metric_iterations: int,
     neighborhood_features: Any,
+    indicators: Any,
 ) -> Geometry:
     """The geometry that a local model would have; the keywords are parameters of FALL."""
     d = len(tables.origin)
     features = check_features(neighborhood_features, d)
+    unscaled = check_features(indicators, d, "indicators", "use None if there are none")
     space = fit_space_of(
-        scaling, tables.partitions, tables.counts, tables.origin, tables.total_weight
+        scaling, tables.partitions, tables.counts, tables.origin, tables.total_weight, unscaled
     )
     plain = plain_geometry(space, features, d)
     if neighborhood == "euclidean":
@@ -54,7 +56,8 @@ def fit_geometry_of(
         Z = Z if part is None else Z[:, part]
         return learn_metric(Z, Y, weights, metric_iterations)
 
-    return learned_geometry(space, scaling, features, d, learn)[1]
+    is_standard = scaling == "standard" and unscaled is None
+    return learned_geometry(space, is_standard, features, d, learn)[1]
 
 
 def metric_samples(

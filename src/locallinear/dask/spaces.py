@@ -43,6 +43,7 @@ def fit_space_of(
     counts: Sequence[int],
     origin: Array,
     total_weight: float,
+    indicators: NDArray[np.intp] | None = None,
 ) -> Space:
     """The feature space of `scaling`.
 
@@ -52,6 +53,7 @@ def fit_space_of(
     counts : how many samples with weight each table has
     origin : (d,) the first sample with weight
     total_weight : the sum of all weights
+    indicators : features that are not scaled
     """
     if scaling is None:
         return AffineSpace(np.zeros(len(origin)), np.ones(len(origin)))
@@ -60,12 +62,15 @@ def fit_space_of(
         def mean_of(term: Term) -> Array:
             return mean_of_blocks(_sums_of_blocks(term, tables, counts), total_weight)
 
-        return space_of_means(origin, mean_of)
+        space = space_of_means(origin, mean_of)
+        if indicators is not None:
+            space.scale[indicators] = 1.0
+        return space
     merged = [delayed(_distributions)(table) for table in tables]
     while len(merged) > 1:
         merged = [delayed(_merge)(*group) for group in in_groups(merged, FAN_IN)]
     (distributions,) = dask.compute(merged[0])
-    return space_of_distributions(distributions, total_weight)
+    return space_of_distributions(distributions, total_weight, indicators)
 
 
 def _sums_of_blocks(term: Term, tables: Sequence[Delayed], counts: Sequence[int]) -> list[Array]:

@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
-from ..checks.parameters import Floats, check_stored_parameters
-from ..checks.stored import check_stored_calibration
+from ..checks.parameters import N_JOBS, Floats, check_stored_parameters
+from ..checks.stored import check_stored_calibration, check_stored_ensemble
 from ..io import save
 from ..models.fall import FALL
 from ..models.samples import Made
@@ -63,7 +63,7 @@ class Ensemble(Mean):
         "cv": [None, "cv_object"],
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -168,7 +168,25 @@ class Ensemble(Mean):
             given = splits, inputs, targets, weights, seed
             kinds, shares = self._choose_kinds(template, *given, clock)
         n_members = self._n_members(clock)
-        plan = plan_groups(kinds, counts_of(shares, n_members), self.n_neighborhoods, template)
+        counts = counts_of(shares, n_members)
+        samples = X, y, inputs, targets, weights
+        self._fit_members(template, kinds, counts, *samples, seed, clock)
+
+    def _fit_members(
+        self,
+        template: FALL,
+        kinds: list[Kind],
+        counts: NDArray[np.intp],
+        X: Any,
+        y: Any,
+        inputs: Array,
+        targets: NDArray,
+        weights: Array | None,
+        seed: int,
+        clock: Clock,
+    ) -> None:
+        """Fit so many members of each kind; `inputs` and `targets` are X and y, checked."""
+        plan = plan_groups(kinds, counts, self.n_neighborhoods, template)
         chances = self._feature_chances(
             [kinds[group.kind] for group in plan], inputs, targets, weights
         )
@@ -178,6 +196,22 @@ class Ensemble(Mean):
         fitted = self._fit_groups(made, X, y, weights, clock)
         self.estimators_ = [member for group in fitted for member in group]
         self._set_kinds(kinds, plan[: len(fitted)])
+
+    def refitted(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """An ensemble of the same kinds, in the same numbers, fitted on other samples."""
+        check_is_fitted(self)
+        other = clone(self).set_params(time_budget=None)
+        inputs, targets = other._check_samples(X, y)
+        if is_classifier(self):
+            other.classes_ = self.classes_  # other samples may lack some
+        weights = check_sample_weights(sample_weight, len(inputs))
+        template = self._member_class() if self.estimator is None else self.estimator
+        kinds = [Kind(kind["params"], kind["max_features"]) for kind in self.kinds_]
+        counts = np.array([kind["n_members"] for kind in self.kinds_])
+        samples = X, y, inputs, targets, weights
+        seed = fixed_seed(self.random_state)
+        other._fit_members(template, kinds, counts, *samples, seed, Clock(None))
+        return other
 
     def _n_members(self, clock: Clock) -> int:
         """How many members the time is enough for; more anchors per neighbourhood gain little."""
@@ -395,10 +429,7 @@ class Ensemble(Mean):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the fitted ensemble that `fitted_state` described."""
-        check_stored_calibration(state["attributes"])
-        for name in [*FITTED, "_cv_folds"]:
-            if name in state["attributes"]:
-                setattr(self, name, state["attributes"][name])
+        attributes: dict[str, Any] = state["attributes"]
         members: list[FALL] = []
         for described in state["members"]:
             member = self._member_class(**described["parameters"])
@@ -406,8 +437,11 @@ class Ensemble(Mean):
             alone = "space" in described["state"]
             member.restore(described["state"], None if alone else members[described["like"]])
             members.append(member)
-        alike = {member.signature() for member in members}
-        if len(alike) != 1:
+        if len({member.signature() for member in members}) != 1:
             raise ValueError("its members do not fit each other")
+        check_stored_calibration(attributes)
+        check_stored_ensemble(attributes, members[0], {*FITTED, "_cv_folds"})
+        for name, value in attributes.items():
+            setattr(self, name, value)
         self._known = {}
         self.estimators_ = sharing_memory(members)

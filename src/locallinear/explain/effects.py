@@ -113,7 +113,7 @@ def effect_of(
         grid = number_grid(values)
         # A row at the lowest value belongs to the first step.
         position = np.maximum(np.searchsorted(grid, values), min(1, len(grid) - 1))
-        settings = grid[:, None]
+        settings = number_settings(view, inputs, j, grid)
     else:
         grid, position, settings = text_grid(view, inputs, j)
         values = grid[position]
@@ -136,7 +136,7 @@ def effect_of(
         accumulated=added + (predictions - at_rows).mean(axis=0),
         slopes=None
         if view.is_classifier
-        else _slopes(view, explained or view.explain_inputs(inputs), j, settings, position),
+        else _slopes(view, explained or view.explain_inputs(inputs), j, grid, position),
         dependence=dependence,
         kind=chosen if kind == "auto" else kind,
     )
@@ -152,6 +152,15 @@ def number_grid(values: Array) -> Array:
         return different
     shares = np.linspace(0, 1, MOST_VALUES)
     return np.unique(np.quantile(values, shares, method="inverted_cdf"))
+
+
+def number_settings(view: ModelView, inputs: Array, j: int, grid: Array) -> Array:
+    """The features (g, f) of a column at values of a grid: those of a row that has the value."""
+    own = inputs[:, view.features_of(j)]
+    if own.shape[1] == 1:
+        return grid[:, None]
+    order = np.argsort(own[:, 0], kind="stable")
+    return own[order[np.searchsorted(own[order, 0], grid)]]
 
 
 def text_grid(view: ModelView, inputs: Array, j: int) -> tuple[NDArray, NDArray[np.intp], Array]:
@@ -171,7 +180,7 @@ def text_grid(view: ModelView, inputs: Array, j: int) -> tuple[NDArray, NDArray[
         centred = means - means.mean(axis=0)
         along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
     order = np.argsort(along, kind="stable")
-    settings = np.eye(len(choices))[held[order], :-1]  # all zeros for any other text
+    settings = view.columns[j].settings[held[order]]
     return choices[held[order]], np.argsort(order)[position], settings
 
 
@@ -199,15 +208,13 @@ def _curves(
 
 
 def _slopes(
-    view: ModelView, why: Explanation, j: int, settings: Array, position: NDArray[np.intp]
+    view: ModelView, why: Explanation, j: int, grid: NDArray, position: NDArray[np.intp]
 ) -> Array:
     """The slope of each row's linear model, (q, m), or what other texts would add, (q, g, m)."""
-    if view.choices(j) is None:
+    choices = view.choices(j)
+    if choices is None:
         return why.slopes[:, view.features_of(j).start]
-    effects = view.effects(why.coef, j)
-    K = effects.shape[1] - 1
-    chosen = np.where(settings.any(axis=1), settings.argmax(axis=1), K)
-    adds = effects[:, chosen]
+    adds = view.effects(why.coef, j)[:, [choices.index(text) for text in grid]]
     return adds - adds[np.arange(len(adds)), position][:, None]
 
 

@@ -43,20 +43,23 @@ def terms_of(view: ModelView, model: Array) -> list[Term]:
     coef = model[:-1, None]
     sizes = view.sizes(coef)[:, 0]
     noise = NOISE * max(sizes.max(), abs(model[-1]))
-    order = np.argsort(-sizes, kind="stable")
-    return [_term(view, coef, int(j), noise) for j in order if sizes[j] > noise]
+    order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > noise]
+    return [term for j in order for term in _terms(view, coef, j, noise)]
 
 
-def _term(view: ModelView, coef: Array, j: int, noise: float) -> Term:
-    name, choices = view.names[j], view.choices(j)
+def _terms(view: ModelView, coef: Array, j: int, noise: float) -> list[Term]:
+    """What a column adds: one term, or for a date one per feature."""
+    column, choices = view.columns[j], view.choices(j)
     if choices is None:
-        return Term(name, coef=float(coef[view.features_of(j).start, 0]))
+        own = coef[view.features_of(j), 0].tolist()
+        pairs = zip(column.feature_names, own, strict=True)
+        return [Term(n, coef=c) for n, c in pairs if len(own) == 1 or c != 0]
     effects = view.effects(coef, j)[:-1, 0]
     order = np.argsort(-np.abs(effects), kind="stable")
     order = order[np.abs(effects[order]) > noise]
     named = order[:MOST_CATEGORIES]
     named_effects = tuple((choices[k], float(effects[k])) for k in named)
-    return Term(name, effects=named_effects, n_more=len(order) - len(named))
+    return [Term(column.name, effects=named_effects, n_more=len(order) - len(named))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,4 +53,4 @@ def _without_themselves(view: ModelView, X: Any, own: Numbers | None) -> Explana
         why: Any = view.explain_samples(own)
     except ValueError:
         return None
-    return why if view.table is None else replace(why, X=view.table.read(X).frame[view.names])
+    return why if view.table is None else replace(why, X=view.cells(X))

@@ -61,6 +61,8 @@ def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> H
         possible = estimator.predict_set(view.named_inputs(X), coverage)
     else:
         interval, novelty = known.quantiles_and_novelty(X, levels)
+    if interval is not None and why.log is not None:  # the estimator's intervals are of logs
+        interval = why.model.quantiles_in_units(interval)
     return HowSure(interval, possible, novelty)
 
 
@@ -100,6 +102,7 @@ def pulls_on(
         The neighbours that are listed of each row.
     limit : how many other samples a row has at most
     """
+    why = why.log or why  # as the samples' targets are
     estimator: Any = view.estimator
     X, Y = np.asarray(by_feature(why).X, dtype=np.float64), view.samples[1]
     found = []

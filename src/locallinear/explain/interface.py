@@ -92,37 +92,55 @@ class CompanionLike(Protocol):
 
 
 class Column(Protocol):
-    """A column of a table.
+    """A column of a table, whose features are one after the other.
 
-    `texts` is empty for a column of numbers, which is one feature. A column of text has one 0/1
-    feature per text; None stands for a cell without a value, and all zeros for any other text.
+    `texts` is what a column of categories can hold, None for a cell without a value; `settings`
+    (K + 1, f) has the features of each text, and of any other text in the last row. It is empty for
+    other columns. The first feature of these is a number, by which they are ordered: of numbers the
+    value itself, of dates the years. `cells_of` returns what a reader sees in rows with features
+    (n, f): numbers, dates as text, and None for gaps.
     """
 
     name: str
-    texts: Sequence[str | None]
+    kind: str  # "number", "category", "ordered", "text" or "date"
+
+    @property
+    def texts(self) -> Sequence[str | None]: ...
+
+    @property
+    def feature_names(self) -> list[str]: ...
+
+    @property
+    def settings(self) -> Array: ...
+
+    def cells_of(self, features: Array, /) -> list[Any]: ...
 
 
 class TableModelLike(Protocol):
     """A fitted model of raw tables.
 
     `encode` makes the estimator's inputs of a frame, and `read` a `Table` whose frame has the cells
-    as the model knows them; `true_targets` returns the targets that a frame holds. What `explain`
-    returns is by column, and has an `encoded` explanation.
+    as a reader sees them. What `explain` returns is by column, and has an `encoded` explanation;
+    `by_column` makes it of an explanation by feature. `true_targets` returns the targets that a
+    frame holds, and `out_of_fold` is as an estimator's.
     """
 
-    estimator: Any  # an Estimator, or a search
+    estimator: Any  # an Estimator
     columns: Sequence[Column]  # in the order of the estimator's features
     target_names: list[str]
+    out_of_fold: tuple[NDArray, Numbers] | None
 
     def encode(self, data: Any, /) -> Any: ...
 
     def read(self, data: Any, /) -> Any: ...
 
-    def true_targets(self, data: Any, /) -> NDArray: ...
-
     def explain(self, data: Any, /) -> "Explanation": ...
 
     def explain_samples(self, indices: Any = None) -> "Explanation": ...
+
+    def true_targets(self, data: Any, /) -> NDArray: ...
+
+    def by_column(self, raw: Any, cells: Any, index: Any, /) -> "Explanation": ...
 
     def predict(self, data: Any, /) -> NDArray: ...
 
@@ -155,6 +173,7 @@ class Explanation(Protocol):
     samples: Numbers | None  # (q,): of samples explained without themselves
     model: Any
     encoded: "Explanation | None"
+    log: "Explanation | None"  # where the log of the target was modelled, the same on that scale
 
     @property
     def slopes_std(self) -> Array: ...  # (q, d, m)

@@ -58,9 +58,9 @@ def _orders(c: int) -> NDArray[np.intp]:
 def _alike(view: ModelView, X: Array, mean: Array, width: Array) -> Array:
     """How far samples (s, d) are like the neighbours in each column, (c, s), from 0 to 1."""
     out = np.empty((len(view.columns), len(X)))
-    for j, column in enumerate(view.columns):
+    for j in range(len(view.columns)):
         features = view.features_of(j)
-        if not column.texts:
+        if not view.is_one_hot(j):
             first = features.start
             room = width[first] + 1e-9 * abs(mean[first])
             out[j] = np.abs(X[:, first] - mean[first]) <= room

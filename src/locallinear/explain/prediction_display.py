@@ -49,7 +49,7 @@ class PredictionDisplay(PredictionErrorDisplay):
         estimator : as for `report_data`
         X : array-like (q, d)
         y : array-like (q,) or (q, m)
-            For a TableModel by default the target columns of X.
+            For a `TableRegressor` by default the target columns of X.
         target : int or str, default=0
             Which target or class, by number or name.
         """

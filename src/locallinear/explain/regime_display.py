@@ -39,7 +39,7 @@ class RegimeDisplay:
     offsets : array (r, d)
         How far a regime's mean is from that of all samples, in standard deviations.
     feature_names : list of str
-        For a TableModel, a column of text has one feature per category, such as "colour: red".
+        For a `TableRegressor`, a column of text has one feature per category: "colour: red".
     target_name : str
     has_units : bool
         Whether the models are in the units of the data; with scaling "quantile" they are in ranks.

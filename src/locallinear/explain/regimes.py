@@ -79,15 +79,17 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
         if j in found:
             continue
         found[j] = {"feature": view.names[j], "offset": float(offsets[feature])}
-        choices = view.choices(j)
-        if choices is None:
+        column, choices = view.columns[j], view.choices(j)
+        within = int(feature) - view.features_of(j).start
+        if choices is None or not view.is_one_hot(j):
+            found[j]["feature"] = column.feature_names[within]
             low, high = regimes.low[r, feature], regimes.high[r, feature]
             found[j] |= {"low": float(low), "high": float(high)}
             continue
         cells = view.samples[0][:, feature]
         inside = view.estimator.labels_ == regimes.labels[r]
         found[j] |= {
-            "category": choices[feature - view.features_of(j).start],
+            "category": choices[within],
             "share": float(cells[inside].mean()),
             "overall": float(cells.mean()),
         }

@@ -42,11 +42,11 @@ def report_data(
 
     Parameters
     ----------
-    model : fitted FALLRegressor or FALLClassifier, a search over them, an ensemble or a TableModel
+    model : fitted FALLRegressor or FALLClassifier, a search over them, an ensemble or a table model
     X, y : optional
         The samples that the model was fitted on, in that order; by default as the model keeps them.
     Xq : array-like (q, d), optional
-        Rows to explain; the samples themselves by default. A TableModel takes a raw table.
+        Rows to explain; the samples themselves by default. A `TableRegressor` takes a raw table.
     yq : array-like, optional
         Their targets, where known. Rows that have the values and targets of samples are these
         samples: each is explained without itself, as by `explain_samples`.

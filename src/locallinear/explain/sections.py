@@ -132,7 +132,7 @@ def _out_of_fold(
 
     None where it has none, and where a fold has a single row, on which R² is not defined.
     """
-    known = view.estimator.out_of_fold()
+    known = view.out_of_fold()
     if known is None:
         return None
     predicted, folds = known[0][rows], known[1][rows]

@@ -92,8 +92,9 @@ def _traits_of(
 
 def _trait(view: ModelView, means: Array, j: int, adds: float) -> Trait:
     column, here = view.columns[j], means[view.features_of(j)]
-    if not column.texts:
-        return Trait(column.name, float(here[0]), 1.0, adds)
+    if not view.is_one_hot(j):
+        (cell,) = view.cells_of(j, here[None])
+        return Trait(column.name, cell, 1.0, adds)
     shares = np.append(here, max(0.0, 1.0 - here.sum()))
     best = int(shares.argmax())
     return Trait(column.name, [*column.texts, OTHER][best], float(shares[best]), adds)
@@ -110,10 +111,14 @@ def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
     out = []
     for here, position in zip(means, positions, strict=True):
         line = []
-        for j, column in enumerate(view.columns):
+        for j in range(len(view.columns)):
             of_column = here[view.features_of(j)]
-            shares = np.append(of_column, max(0.0, 1.0 - of_column.sum()))
-            line.append(f"{shares[int(position[j])]:.0%}" if column.texts else number(of_column[0]))
+            if view.is_one_hot(j):
+                shares = np.append(of_column, max(0.0, 1.0 - of_column.sum()))
+                line.append(f"{shares[int(position[j])]:.0%}")
+            else:
+                (cell,) = view.cells_of(j, of_column[None])
+                line.append(number(cell) if isinstance(cell, float) else str(cell))
         out.append(line)
     return out
 

@@ -1,8 +1,9 @@
 """A fitted model as pictures and reports see it: in the columns that its user knows.
 
 A model of numbers has one feature per column. A model of raw tables has several for a column of
-text, one per category; here they are one column again: what they add is summed, and a value is the
-text in the table. Axis letters as in `interface`, and K for the categories of a column.
+text, one per category, and for dates; here they are one column again: what they add is summed, and
+a value is the cell in the table. Axis letters as in `interface`, and K for the categories of a
+column.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,22 @@ class NumberColumn:
     """A feature of a model of numbers, as a column."""
 
     name: str
+    kind: str = "number"
     texts: Sequence[str | None] = ()
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The one feature."""
+        return [self.name]
+
+    @property
+    def settings(self) -> Array:
+        """None: the column is one of numbers."""
+        return np.empty((0, 1))
+
+    def cells_of(self, features: Array) -> list[Any]:
+        """The numbers."""
+        return features[:, 0].tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +93,17 @@ class ModelView:
     def feature_names(self) -> list[str]:
         """Names of the estimator's features: for a column of text, one per category."""
         names: list[str] = []
-        for j, name in enumerate(self.names):
-            choices = self.choices(j)
-            names += [name] if choices is None else [f"{name}: {text}" for text in choices[:-1]]
+        for column in self.columns:
+            if 1 < len(column.texts) == len(column.feature_names):
+                names += [f"{column.name}: {MISSING if t is None else t}" for t in column.texts]
+            else:
+                names += column.feature_names
         return names
 
     @cached_property
     def column_numbers(self) -> NDArray[np.intp]:
         """The number of each feature's column, (d,)."""
-        sizes = [max(1, len(column.texts)) for column in self.columns]
+        sizes = [len(column.feature_names) for column in self.columns]
         return np.repeat(np.arange(len(sizes)), sizes)
 
     def features_of(self, j: int) -> slice:
@@ -127,13 +145,32 @@ class ModelView:
         """Standard deviations of what the coefficients multiply, (d,)."""
         return self.space.regressors(self.samples[0]).std(axis=0)
 
+    def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
+        """Predictions of samples that the model had not seen, and each one's fold."""
+        return self.estimator.out_of_fold() if self.table is None else self.table.out_of_fold
+
     def encode(self, X: Any) -> Any:
         """The rows that the estimator takes."""
-        return X if self.table is None else self.table.encode(X)
+        if self.table is None:
+            return X
+        return self.samples[0] if self._is_training(X) else self.table.encode(X)
+
+    def cells(self, X: Any) -> Any:
+        """The cells of a table's rows as a reader sees them, as a frame."""
+        assert self.table is not None
+        return X if self._is_training(X) else self.table.read(X).frame[self.names]
 
     def explain(self, X: Any) -> Explanation:
         """The explanation of rows, by column."""
-        return (self.estimator if self.table is None else self.table).explain(X)
+        if self.table is None:
+            return self.estimator.explain(X)
+        if not self._is_training(X):
+            return self.table.explain(X)
+        return self.table.by_column(self.explain_inputs(self.samples[0]), X, X.index)
+
+    def _is_training(self, X: Any) -> bool:
+        """Whether rows are the view's own `training_rows`, whose features are known."""
+        return X is self.__dict__.get("_training_rows", self)
 
     def explain_samples(self, numbers: NDArray[np.intp]) -> Explanation:
         """The explanation of samples without themselves, by column."""
@@ -169,7 +206,11 @@ class ModelView:
         return extra("pandas", "report", "Reports").DataFrame(inputs, columns=names)
 
     def training_rows(self) -> Any:
-        """The training samples as rows that the model takes."""
+        """The training samples as rows: of a table, its cells as far as features tell them."""
+        return self._training_rows
+
+    @cached_property
+    def _training_rows(self) -> Any:
         X = self.samples[0]
         if self.table is None:
             return self.named_rows(X)
@@ -208,19 +249,34 @@ class ModelView:
             return None
         return [MISSING if text is None else text for text in texts] + [OTHER]
 
+    def is_one_hot(self, j: int) -> bool:
+        """Whether a column has one 0/1 feature per text; ordered texts have one for all."""
+        return 1 < len(self.columns[j].texts) == len(self.columns[j].feature_names)
+
+    def cells_of(self, j: int, features: Array) -> list[Any]:
+        """What a reader sees of a column in rows with its features (n, f), or in means of rows."""
+        column = self.columns[j]
+        if not column.texts:
+            return column.cells_of(features)
+        return [[*column.texts, OTHER][k] for k in self._nearest_text(j, features)]
+
     def shares(self, j: int) -> Array:
         """How often the samples hold each choice of a column of text, (K + 1,)."""
-        known = self.samples[0][:, self.features_of(j)].mean(axis=0)
-        return np.append(known, max(0.0, 1.0 - known.sum()))
+        held = self._nearest_text(j, self.samples[0][:, self.features_of(j)])
+        return np.bincount(held, minlength=len(self.columns[j].texts) + 1) / len(held)
 
     def effects(self, coef: Array, j: int) -> Array:
         """What each choice of a column of text adds to models (.., d, m), (.., K + 1, m)."""
-        features = self.features_of(j)
-        K = features.stop - features.start
-        rows = np.zeros((K + 1, len(self.column_numbers)))
-        rows[:K, features] = np.eye(K)
+        features, settings = self.features_of(j), self.columns[j].settings
+        rows = np.zeros((len(settings), len(self.column_numbers)))
+        rows[:, features] = settings
         chosen = self.space.regressors(rows)[:, features]
         return np.einsum("gk,...km->...gm", chosen, coef[..., features, :])
+
+    def _nearest_text(self, j: int, features: Array) -> NDArray[np.intp]:
+        """Which text has the nearest features to rows (n, f), (n,); the last number: another."""
+        # Features are 1 or 0, or whole numbers, up to rounding. Ties go to the first.
+        return ((features[:, None] - self.columns[j].settings) ** 2).sum(axis=2).argmin(axis=1)
 
     # --- What columns add to models --------------------------------------------------------------
 
@@ -231,8 +287,8 @@ class ModelView:
     def sizes(self, coef: Array) -> Array:
         """How much each column usually moves models (.., d, m), (.., c, m).
 
-        For numbers the coefficient times their standard deviation, and for text the standard
-        deviation of what the categories add: both of the column's part in a prediction.
+        The standard deviation of the column's part in a prediction: for numbers the coefficient
+        times their own, and for text that of what the categories add.
         """
         out = np.empty((*coef.shape[:-2], len(self.columns), coef.shape[-1]))
         for j, column in enumerate(self.columns):
@@ -240,9 +296,15 @@ class ModelView:
                 effects, shares = self.effects(coef, j), self.shares(j)[:, None]
                 mean = (shares * effects).sum(axis=-2, keepdims=True)
                 out[..., j, :] = np.sqrt((shares * (effects - mean) ** 2).sum(axis=-2))
-            else:
+            elif len(column.feature_names) == 1:
                 first = self.features_of(j).start
                 out[..., j, :] = np.abs(coef[..., first, :]) * self.spread[first]
+            else:
+                features = self.features_of(j)
+                together = np.cov(self.space.regressors(self.samples[0])[:, features].T, bias=True)
+                own = coef[..., features, :]
+                squares = np.einsum("...fm,fg,...gm->...m", own, together, own)
+                out[..., j, :] = np.sqrt(np.maximum(squares, 0.0))
         return out
 
     def counting(self, why: Explanation) -> NDArray[np.bool_]:
@@ -268,27 +330,27 @@ class ModelView:
         regressors = self.space.regressors(inputs)
         out = np.empty((len(inputs), len(self.columns)))
         for j, column in enumerate(self.columns):
-            features = self.features_of(j)
-            here = inputs[:, features] > 0.5  # 1 or 0, up to rounding
-            chosen = np.where(here.any(axis=1), here.argmax(axis=1), here.shape[1])
-            out[:, j] = chosen if column.texts else regressors[:, features.start]
+            first = self.features_of(j).start
+            out[:, j] = (
+                self._nearest_text(j, inputs[:, self.features_of(j)])
+                if column.texts
+                else regressors[:, first]
+            )
         return out
 
     def sample_values(self, inputs: Array) -> list[list[Any]]:
-        """What samples (n, d) hold, as `values`; a missing number is the one that replaced it."""
-        positions = self.positions(inputs)
-        columns = []
-        for j, column in enumerate(self.columns):
-            texts = [*column.texts, OTHER]
-            numbers = inputs[:, self.features_of(j).start].tolist()
-            columns.append([texts[int(k)] for k in positions[:, j]] if column.texts else numbers)
+        """What samples (n, d) hold, as `values`, as far as their features tell it."""
+        columns = [
+            self.cells_of(j, inputs[:, self.features_of(j)]) for j in range(len(self.columns))
+        ]
         return [list(row) for row in zip(*columns, strict=True)]
 
 
 def view_of(model: Any) -> ModelView:
     """The view of a fitted model: an estimator, a search over estimators, or a table model."""
-    if hasattr(type(model), "encode"):
-        return ModelView(fitted_estimator(model.estimator), model.columns, model)
+    table = getattr(model, "table_model", model)
+    if hasattr(type(table), "encode"):
+        return ModelView(fitted_estimator(table.estimator), table.columns, table)
     estimator = fitted_estimator(model)
     names = estimator.regime_model.feature_names
     return ModelView(estimator, [NumberColumn(str(name)) for name in names])
@@ -300,8 +362,8 @@ def fitted_estimator(model: Any) -> Estimator:
     if not hasattr(type(estimator), "regime_model"):
         raise TypeError(
             "expected a fitted FALLRegressor, FALLClassifier, a search over them, an ensemble of "
-            f"them or a TableModel, but got {type(model).__name__}; of a pipeline, pass the last "
-            "step and transformed rows"
+            f"them or a TableRegressor or TableClassifier, but got {type(model).__name__}; of a "
+            "pipeline, pass the last step and transformed rows"
         )
     check_is_fitted(estimator)
     return estimator

@@ -30,6 +30,10 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
+# Multipliers up to this size keep squared distances finite.
+LARGEST_SIZE = 1e100
+
+
 @dataclass(frozen=True, eq=False)
 class Distance:
     """The Euclidean distance between some features, each multiplied with a number.
@@ -62,18 +66,26 @@ class Distance:
         features = np.arange(d) if self.features is None else self.features
         if (
             features.ndim != 1
+            or not len(features)
             or features.dtype.kind != "i"
             or not np.isin(features, np.arange(d)).all()
         ):
             return False
         multipliers, weights = self.multipliers, self.feature_weights
-        return (multipliers is None or multipliers.shape == features.shape) and (
-            weights is None or weights.shape == (d,)
+        return (multipliers is None or _are_sizes(multipliers, features.shape)) and (
+            weights is None or _are_sizes(weights, (d,))
         )
 
     def arrays(self) -> dict[str, NDArray]:
         """What a file holds of the distance."""
         return {name: to_numpy(value) for name, value in vars(self).items() if value is not None}
+
+
+def _are_sizes(values: NDArray, shape: tuple[int, ...]) -> bool:
+    """Whether an array from a file has numbers from 0 to what a distance can be multiplied by."""
+    if values.dtype != np.float64 or values.shape != shape:
+        return False
+    return bool(((values >= 0) & (values < LARGEST_SIZE)).all())
 
 
 Nearness = Distance | Forest
@@ -126,6 +138,7 @@ def fit_geometry(
     neighborhood: str,
     metric_iterations: int,
     neighborhood_features: Any,
+    indicators: Any,
     random_state: Any,
     n_jobs: int | None,
 ) -> tuple[Geometry, Array]:
@@ -135,7 +148,8 @@ def fit_geometry(
     """
     d = X.shape[1]
     features = check_features(neighborhood_features, d)
-    space = fit_space(scaling, X, weights)
+    unscaled = check_features(indicators, d, "indicators", "use None if there are none")
+    space = fit_space(scaling, X, weights, unscaled)
     Z = space.transform(X)
     if neighborhood in GROWERS:
         check_trees_on_processor(Z, neighborhood)
@@ -149,7 +163,8 @@ def fit_geometry(
         inputs = Z if part is None else columns_of(Z, part)
         return learn_metric(inputs, Y, weights, metric_iterations, n_jobs)
 
-    multipliers, geometry = learned_geometry(space, scaling, features, d, learn)
+    is_standard = scaling == "standard" and unscaled is None
+    multipliers, geometry = learned_geometry(space, is_standard, features, d, learn)
     return geometry.moved(Z), Z * moved(multipliers, Z)
 
 
@@ -166,13 +181,14 @@ def plain_geometry(space: Space, features: Rows | None, d: int) -> Geometry:
 
 def learned_geometry(
     space: Space,
-    scaling: str | None,
+    is_standard: bool,
     features: Rows | None,
     d: int,
     learn: Callable[[Rows | None], tuple[Array, Array]],
 ) -> tuple[Array, Geometry]:
     """A geometry with learned weights, and what it multiplies the features of the space by, (d,).
 
+    `is_standard` says that all features of the space have a standard deviation of one.
     `learn` returns what `learn_metric` finds for the samples in the space, with some features or,
     for None, with all.
     """
@@ -181,7 +197,7 @@ def learned_geometry(
         """Weights in standard deviations, and what to multiply the inputs by for them."""
         found, scale = learn(part)
         # Standardised features have deviations of one; of constant ones, rounding is left.
-        return found, found if scaling == "standard" else found / scale
+        return found, found if is_standard else found / scale
 
     found, multipliers = multipliers_of(None)
     weighted = WeightedSpace(space, multipliers)

@@ -28,15 +28,18 @@ REACH = 0.1
 TAIL = 0.25
 
 
-def quantile_space(X: Array, weights: Array) -> "QuantileSpace":
+def quantile_space(
+    X: Array, weights: Array, indicators: NDArray[np.intp] | None = None
+) -> "QuantileSpace":
     """The space that makes the empirical distribution of each feature uniform.
 
     Parameters
     ----------
     X, weights : (n, d) and (n,), positive
+    indicators : numbers of the features that are centred and keep their distances
     """
     features = [distribution(X[:, j], weights) for j in range(X.shape[1])]
-    return space_of_distributions(features, namespace(X).sum(weights))
+    return space_of_distributions(features, namespace(X).sum(weights), indicators)
 
 
 def distribution(values: Array, weights: Array) -> tuple[Array, NDArray]:
@@ -53,15 +56,21 @@ def distribution(values: Array, weights: Array) -> tuple[Array, NDArray]:
 
 
 def space_of_distributions(
-    distributions: Sequence[tuple[Array, NDArray]], total_weight: float
+    distributions: Sequence[tuple[Array, NDArray]],
+    total_weight: float,
+    indicators: NDArray[np.intp] | None = None,
 ) -> "QuantileSpace":
-    """The space that makes these distributions of the features uniform."""
+    """The space that makes these distributions of the features uniform, but for indicators."""
     knots, heights = [], []
-    for values, mass in distributions:
+    kept = set() if indicators is None else set(indicators.tolist())
+    for j, (values, mass) in enumerate(distributions):
         # The middle of the step of the distribution function at each value.
         rank = (cumulative_sum(mass, axis=0) - mass / 2) / total_weight
         knots.append(values)
-        heights.append(HALF_WIDTH * (2 * rank - 1))
+        if j in kept:
+            heights.append(values - namespace(values).sum(mass * values) / total_weight)
+        else:
+            heights.append(HALF_WIDTH * (2 * rank - 1))
     sizes = np.array([values.shape[0] for values in knots])
     xp = namespace(knots[0])
     return QuantileSpace(xp.concat(knots), xp.concat(heights), sizes)

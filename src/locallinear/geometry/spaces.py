@@ -25,14 +25,26 @@ ROUNDING = 10 * np.finfo(float).eps
 BLOCK, DEVICE_BLOCK = 8192, 2**20
 
 
-def fit_space(scaling: str | None, X: Array, weights: Array | None) -> "Space":
-    """The feature space of `scaling`, fitted on the rows of X with positive weight."""
+def fit_space(
+    scaling: str | None,
+    X: Array,
+    weights: Array | None,
+    indicators: NDArray[np.intp] | None = None,
+) -> "Space":
+    """The feature space of `scaling`, fitted on the rows of X with positive weight.
+
+    Features that are `indicators`, 0 or 1, are centred and not scaled. Two values of a scaled
+    feature differ by 2 on average, as a square, and so do two categories with a feature each.
+    """
     if scaling is None:
         xp, row = namespace(X), X[0, ...]
         return AffineSpace(xp.zeros_like(row), xp.ones_like(row))
     if scaling == "standard":
-        return standard_space(X, weights)
-    return quantile_space(*_rows_with_weight(X, weights))
+        space = standard_space(X, weights)
+        if indicators is not None:
+            space.scale[indicators] = 1.0
+        return space
+    return quantile_space(*_rows_with_weight(X, weights), indicators)
 
 
 def space_from_arrays(**arrays: NDArray) -> "Space":

@@ -38,7 +38,7 @@ N_GROUP_FOLDS = 5
 class Part(NamedTuple):
     """Members, the samples that they keep by number in the whole, and those that they test.
 
-    `own` are the distances of the kept samples in each member.
+    `own` are the distances of the kept samples in each group of siblings.
     """
 
     members: list[Member]
@@ -52,18 +52,19 @@ class Part(NamedTuple):
         `errors` (n, m) are those of all samples.
         """
         n_near = n_around(self.members)
-        known = errors[self.kept]
+        known, everyone = errors[self.kept], np.arange(len(self.kept))
+        groups = list(zip(groups_of(self.members), self.own, strict=True))
         if X is None:
             calls = [
-                delayed(view)(m, m.located_samples, known, own, n_near, np.arange(len(self.kept)))
-                for m, own in zip(self.members, self.own, strict=True)
+                delayed(view)(group, group[0].located_samples, known, own, n_near, everyone)
+                for group, own in groups
             ]
             return Views.mean_of(in_threads(calls, n_jobs))
         spaces = {id(m.feature_space): m.feature_space for m in self.members}
         located = {key: space.transform(X) for key, space in spaces.items()}
         calls = [
-            delayed(view)(m, located[id(m.feature_space)], known, own, n_near)
-            for m, own in zip(self.members, self.own, strict=True)
+            delayed(view)(group, located[id(group[0].feature_space)], known, own, n_near)
+            for group, own in groups
         ]
         return Views.mean_of(in_threads(calls, n_jobs))
 
@@ -78,13 +79,15 @@ class Views(NamedTuple):
 
     @classmethod
     def mean_of(cls, found: list[View]) -> "Views":
-        """The views of members as one."""
-        predictions = np.array([each.prediction for each in found])
-        disagreement = predictions.std(axis=0) if len(found) > 1 else None
-        errors, ratios = ([getattr(each, name) for each in found] for name in ("error", "ratio"))
-        return cls(
-            predictions.mean(axis=0), np.mean(errors, axis=0), np.mean(ratios, axis=0), disagreement
+        """The views of all members as one."""
+        predictions = np.concatenate([each.predictions for each in found])
+        disagreement = predictions.std(axis=0) if len(predictions) > 1 else None
+        sizes = [len(each.predictions) for each in found]
+        error, ratio = (
+            np.average([getattr(each, name) for each in found], axis=0, weights=sizes)
+            for name in ("error", "ratio")
         )
+        return cls(predictions.mean(axis=0), error, ratio, disagreement)
 
 
 class Usual(NamedTuple):
@@ -361,15 +364,19 @@ def n_around(members: list[Member]) -> int:
 
 
 def in_threads(calls: list[Any], n_jobs: int | None) -> list[Any]:
-    """The results of delayed calls, one per member; a single one runs here."""
+    """The results of delayed calls, one per group of siblings; a single one runs here."""
     return Parallel(n_jobs if len(calls) > 1 else 1, require="sharedmem")(calls)
 
 
 def _mean_alone(members: list[Member], n_jobs: int | None) -> tuple[Array, list[Array]]:
-    """The members' mean prediction (n, m) of samples without themselves, and their distances."""
+    """The members' mean prediction (n, m) of samples without themselves, and distances.
+
+    The distances (n, 2) are those of each group of siblings.
+    """
     n_near = n_around(members)
-    found = in_threads([delayed(predict_samples)(member, n_near) for member in members], n_jobs)
-    return sum(prediction for prediction, _ in found) / len(found), [own for _, own in found]
+    calls = [delayed(predict_samples)(group, n_near) for group in groups_of(members)]
+    found = in_threads(calls, n_jobs)
+    return sum(p.sum(axis=0) for p, _ in found) / len(members), [own for _, own in found]
 
 
 def _unit(sizes: Any) -> Array:

@@ -77,6 +77,10 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
     neighborhood_features : array-like of int, default=None
         Numbers of the features that decide which samples are near; None for all. The models use
         all.
+    indicators : array-like of int, default=None
+        Numbers of the features that are 0 or 1, such as one per category. They are not scaled, so
+        that two samples of different categories are as far apart in them as two samples usually
+        are in a number, however rare a category is.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
         own error, as in the paper; more give smoother regimes. Of more than 100,000 samples, so
@@ -113,6 +117,9 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
     `alpha`, `n_neighbors`, `weights` and `n_jobs` are read when a prediction is made, so they can
     be set on a fitted model. `assignment_neighbors` is read when samples are assigned. All other
     parameters take effect at the next fit.
+
+    With scikit-learn's `array_api_dispatch`, X may be a torch tensor or a CuPy array. The model and
+    its results are then arrays of the same kind, on the same device; docs/gpu.md says what works.
 
     The order of the samples matters only where some are equally far, as copies of one sample are,
     and not all of them can be neighbours. Then the first ones are taken.
@@ -279,6 +286,10 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
     neighborhood_features : array-like of int, default=None
         Numbers of the features that decide which samples are near; None for all. The models use
         all.
+    indicators : array-like of int, default=None
+        Numbers of the features that are 0 or 1, such as one per category. They are not scaled, so
+        that two samples of different categories are as far apart in them as two samples usually
+        are in a number, however rare a category is.
     assignment_neighbors : int, default=1
         Number of nearest samples whose errors decide the anchor of a sample. 1 is the sample's
         own error, as in the paper; more give smoother regimes. Of more than 100,000 samples, so

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 ARRAYS = ["prediction", "coef", "intercept", "contributions", "anchor_part", "correction_part"]
 ARRAYS += ["neighborhood_part", "difference_parts", "slopes"]
 ARRAYS += ["neighbors", "neighbor_weights", "neighbor_labels"]
-ROWS = ["ranks", "X", "index", "samples"]
+ROWS = ["ranks", "X", "index", "samples", "growth"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class LocalExplanation:
         samples, from -1.73, the lowest, to 1.73, the highest. Values outside the data have ranks
         beyond these. None where the coefficients multiply X.
     X : array (q, d) or None
-        The queries; for a TableModel a frame of its columns as they are in the table.
+        The queries; for a `TableRegressor` a frame of its columns as they are in the table.
     index : sequence (q,) or None
         The names of the queries, where they came in a pandas frame; numbers of explained samples.
     samples : array (q,) or None
@@ -89,8 +89,13 @@ class LocalExplanation:
     model : estimator or None
         The model that was asked, for pictures and reports.
     encoded : LocalExplanation or None
-        For a TableModel, whose features are columns, the same by feature of its estimator: a
+        For a `TableRegressor`, whose features are columns, the same by feature of its estimator: a
         column of text has one feature per category.
+    log : LocalExplanation or None
+        Where the log of the target was modelled, the same on that scale; here it is in units. The
+        linear model of the prediction then is its tangent at the query.
+    growth : array (q, m) or None
+        How much a prediction grows per unit of the log scale.
     """
 
     prediction: Array
@@ -115,6 +120,8 @@ class LocalExplanation:
     samples: NDArray[np.intp] | None = None
     model: Any = None
     encoded: "LocalExplanation | None" = None
+    log: "LocalExplanation | None" = None
+    growth: Array | None = None
 
     def __repr__(self) -> str:
         (q, d, m), K = self.contributions.shape, self.neighbors.shape[1]
@@ -128,9 +135,23 @@ class LocalExplanation:
     def regressors(self) -> Any:
         """What the coefficients multiply, (q, d): X, or with scaling "quantile" its ranks.
 
-        For a TableModel, `encoded` has them; by column, the coefficient of a text multiplies 1.
+        For a `TableRegressor`, `encoded` has them; by column, the coefficient of a text multiplies
+        1.
         """
         return self.X if self.ranks is None else self.ranks
+
+    @property
+    def times(self) -> Array | None:
+        """What each feature multiplies the prediction by, (q, d, m), on the log scale; else None.
+
+        1.2 means a fifth more because the query differs from its neighbours in the feature.
+        """
+        return None if self.log is None else np.exp(self.log.difference_parts)
+
+    @property
+    def times_per_unit(self) -> Array | None:
+        """What a unit more of each feature multiplies the prediction by, (q, d, m); else None."""
+        return None if self.log is None else np.exp(self.log.slopes)
 
     @cached_property
     def coef_std(self) -> Array:
@@ -142,11 +163,15 @@ class LocalExplanation:
         over a neighbourhood; and for an ensemble, how far the members differ. Anchors that are no
         ridge models are taken as known.
         """
+        if self.log is not None and self.growth is not None:
+            return self.log.coef_std * self.growth[:, None]
         return self._errors_of(np.ones(self.coef.shape[:2]))
 
     @cached_property
     def slopes_std(self) -> Array:
         """Standard deviations of `slopes`, (q, d, m), as `coef_std`."""
+        if self.log is not None and self.growth is not None:
+            return self.log.slopes_std * self.growth[:, None]
         return self._errors_of(self.slope_factors)
 
     @property
@@ -192,8 +217,9 @@ class LocalExplanation:
             elif of_queries is not None:
                 in_place = name in ("X", "ranks")
                 taken[name] = at(of_queries, rows) if in_place else of_queries[rows]
-        encoded = None if self.encoded is None else self.encoded.take(rows)
-        return replace(self, **taken, encoded=encoded)
+        inner = {name: getattr(self, name) for name in ("encoded", "log")}
+        taken |= {name: one if one is None else one.take(rows) for name, one in inner.items()}
+        return replace(self, **taken)
 
     def influence(self, row: int = 0) -> Pulls:
         """The training samples that pull one prediction up or down, strongest first.
@@ -272,7 +298,7 @@ class LocalExplanation:
         ----------
         background : array-like (b, d), optional
             Rows that stand for "in general"; by default at most 100 training samples, drawn at
-            random. A TableModel takes a frame.
+            random. A `TableRegressor` takes a frame.
         n_permutations : int, default=2
             Random orders per background row, in pairs of an order and its reverse. The error
             falls with the root of n_permutations times b. With two orders and 100 background rows
@@ -333,7 +359,8 @@ class LocalExplanation:
 
         Columns: `value`; `slope`, in units; `part`, the layers of the prediction; and the linear
         model itself, `coef` and `contribution` (with scaling "quantile" also `rank`, which the
-        coefficient multiplies). The parts of a query add up to its prediction over the lines
+        coefficient multiplies; where the log of the target was modelled `times`, what the feature
+        multiplies the prediction by). The parts of a query add up to its prediction over the lines
         "(baseline)", "(neighborhood)" and those of the features, and so do the contributions over
         those of the features and "(intercept)". Queries have the names of the frame that they
         came in. Needs pandas.
@@ -364,6 +391,10 @@ class LocalExplanation:
             },
             index=pandas.MultiIndex.from_tuples(lines, names=["query", "target", "feature"]),
         )
+        if self.times is not None:
+            nothing = np.full((q, 1, m), np.nan)
+            each = np.concatenate([nothing, nothing, self.times, nothing], axis=1)
+            frame.insert(2, "times", each.swapaxes(1, 2).ravel())
         for name, position, of_queries in [("value", 0, self.X), ("rank", 3, self.ranks)]:
             if of_queries is not None:
                 values = np.asarray(of_queries)
@@ -415,4 +446,4 @@ class LocalExplanation:
         self._check_on_processor("a report")
         from ..explain import data_of_explanation, write_report  # as in `plot`
 
-        write_report(path, data_of_explanation(self, **options))
+        write_report(path, data_of_explanation(self.log or self, **options))

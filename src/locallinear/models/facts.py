@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import at, is_numpy, namespace, to_numpy
+from ..arrays import at, cast, namespace, to_numpy
 from ..checks.devices import check_on_processor
 from ..geometry.nearness import Nearness
 from ..geometry.spaces import Space
@@ -49,12 +49,8 @@ class Facts:
     def labels_(self) -> Rows:
         """The anchor of each sample, (n,)."""
         samples = self.fitted.samples
-        labels = at(samples["labels"], samples.rows())
-        return (
-            labels.astype(np.intp)
-            if is_numpy(labels)
-            else namespace(labels).astype(labels, namespace(labels).int64)
-        )
+        rows = samples.rows()
+        return cast(at(samples["labels"], rows), rows)
 
     @property
     def n_samples_fit_(self) -> int:

@@ -108,10 +108,15 @@ class Predictor(Facts, WithoutItself, Moments):
         self, siblings: "Sequence[Predictor]", Z: Array, without: Rows | None = None
     ) -> Array:
         """Predictions of this model and its siblings, which have the same neighbours: (s, q, m)."""
+        return self.predict_together_from(siblings, Z, *self.shares(Z, without))
+
+    def predict_together_from(
+        self, siblings: "Sequence[Predictor]", Z: Array, shares: Array, near: Rows
+    ) -> Array:
+        """The same, of queries whose neighbours and shares (q, K) are known."""
         from ..kernels.local.siblings import correction_factors, predict_one  # compiled
 
         fitted, Z = self.fitted, np.ascontiguousarray(Z)
-        shares, near = self.shares(Z, without)
         inputs, alpha = fitted.samples["Z"], float(self.alpha)
         factors = correction_factors(Z, inputs, near, shares, alpha, fitted.constant)
         models = [fitted, *(sibling.fitted for sibling in siblings)]

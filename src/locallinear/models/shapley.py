@@ -46,6 +46,7 @@ def shapley_of(why: Any, background: Any, n_permutations: int, random_state: Any
     rng = check_random_state(random_state)
     by_feature = why if why.encoded is None else why.encoded
     model, samples = by_feature.model, why.samples
+    predicting = why.model  # of a table with a log scale, in units
     if background is None:
         rows = model.regime_model.draw_samples(BACKGROUND, rng)
     else:
@@ -55,7 +56,7 @@ def shapley_of(why: Any, background: Any, n_permutations: int, random_state: Any
     groups = np.arange(rows.shape[1]) if why.encoded is None else why.model.column_numbers
 
     def predict(X: Array, query: Rows) -> Array:
-        return model.predict_checked(X, None if samples is None else samples[query])
+        return predicting.predict_checked(X, None if samples is None else samples[query])
 
     return shapley_values(predict, by_feature.X, rows, groups, int(n_permutations), rng)
 

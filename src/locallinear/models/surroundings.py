@@ -28,21 +28,26 @@ LARGEST_RATIO = 1e9
 
 
 class View(NamedTuple):
-    """A member's view of q queries.
+    """What s members with the same neighbours see of q queries.
 
-    prediction (q, m); error (q, m), the mean absolute error of the samples around; ratio (q,), the
-    distance to them relative to their own distances.
+    predictions (s, q, m); error (q, m), the mean absolute error of the samples around; ratio (q,),
+    the distance to them relative to their own distances.
     """
 
-    prediction: Array
+    predictions: Array
     error: Array
     ratio: Array
 
 
 def view(
-    member: Member, Z: Array, errors: Array, own: Array, n_near: int, without: Rows | None = None
+    group: list[Member],
+    Z: Array,
+    errors: Array,
+    own: Array,
+    n_near: int,
+    without: Rows | None = None,
 ) -> View:
-    """What a member sees around queries Z in its feature space.
+    """What siblings see around queries Z in their feature space.
 
     Parameters
     ----------
@@ -50,15 +55,15 @@ def view(
     own : (n, 2) their own distances from `predict_samples`
     without : (n,) the numbers of all samples, where these are the queries, each without itself
     """
-    shares, near = member.shares(Z, without, n_near)
-    K = shares.shape[1]
-    prediction = member.predict_from(Z, shares, near[:, :K])
-    numbers = member.samples.numbers(near)
-    error, distance, usual = np.empty_like(prediction), np.empty(len(Z)), np.empty(len(Z))
+    samples = group[0].samples
+    shares, near = group[0].shares(Z, without, n_near)
+    predictions = _predictions(group, Z, shares, near[:, : shares.shape[1]])
+    numbers = samples.numbers(near)
+    error, distance, usual = np.empty(predictions.shape[1:]), np.empty(len(Z)), np.empty(len(Z))
     for chunk in row_chunks(len(Z), near.shape[1] * (Z.shape[1] + near.shape[1]) * 8):
         around = numbers[chunk]
         error[chunk] = errors[around].mean(axis=1)
-        distances = distances_to(Z[chunk], member.samples["Z"][near[chunk]])
+        distances = distances_to(Z[chunk], samples["Z"][near[chunk]])
         distance[chunk] = distances.mean(axis=1)
         of_others = own[around, 0]
         if without is not None:
@@ -70,29 +75,39 @@ def view(
     # All samples in one place are as usual as can be, and any other place is unusual.
     ratio = np.where(distance > 0, LARGEST_RATIO, 1.0)
     np.divide(distance + soft, usual + soft, out=ratio, where=usual + soft > 0)
-    return View(prediction, error, np.minimum(ratio, LARGEST_RATIO))
+    return View(predictions, error, np.minimum(ratio, LARGEST_RATIO))
 
 
-def predict_samples(member: Member, n_near: int) -> tuple[Array, Array]:
-    """Predictions (n, m) of samples without themselves, and their distances (n, 2) to others.
+def predict_samples(group: list[Member], n_near: int) -> tuple[Array, Array]:
+    """Siblings' predictions (s, n, m) of samples without themselves, and the samples' distances.
 
-    These are the mean over as many others as `view` looks at, and the distance of the next one.
-    Anchors that a sample helped to fit are refitted without it, in closed form, where they are
-    ridge models: `loo_prediction_` leaves them as they are, and so is a little too good.
+    The distances (n, 2) are the mean distance to as many others as `view` looks at, and the
+    distance to the next one. Anchors that a sample helped to fit are refitted without it, in
+    closed form, where they are ridge models: `loo_prediction_` leaves them as they are, and so is
+    a little too good.
     """
-    samples = member.samples
-    Z = member.located_samples
-    shares, near = member.shares(Z, np.arange(len(Z)), max(n_near, member.n_neighbors) + 1)
+    first = group[0]
+    samples, Z = first.samples, first.located_samples
+    shares, near = first.shares(Z, np.arange(len(Z)), max(n_near, first.n_neighbors) + 1)
     near_used = near[:, : shares.shape[1]]
-    prediction = member.predict_from(Z, shares, near_used)
-    if member.anchor_samples is not None:
-        _leave_anchors(member, Z, shares, near_used, prediction)
+    predictions = _predictions(group, Z, shares, near_used)
+    for member, prediction in zip(group, predictions, strict=True):
+        if member.anchor_samples is not None:
+            _leave_anchors(member, Z, shares, near_used, prediction)
     own = np.empty((len(Z), 2))
     for chunk in row_chunks(len(Z), near.shape[1] * Z.shape[1] * 8):
         distances = distances_to(Z[chunk], samples["Z"][near[chunk]])
         n_used = max(1, near.shape[1] - 1)
         own[chunk, 0], own[chunk, 1] = distances[:, :n_used].mean(axis=1), distances[:, -1]
-    return prediction, own
+    return predictions, own
+
+
+def _predictions(group: list[Member], Z: Array, shares: Array, near: Rows) -> Array:
+    """Siblings' predictions (s, q, m); those of a model alone are to the digit what it predicts."""
+    first, *siblings = group
+    if not siblings:
+        return first.predict_from(Z, shares, near)[None]
+    return first.predict_together_from(siblings, Z, shares, np.ascontiguousarray(near))
 
 
 def _leave_anchors(member: Member, Z: Array, shares: Array, near: Rows, prediction: Array) -> None:

@@ -26,7 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
-from ..checks.parameters import Floats
+from ..checks.parameters import N_JOBS, Floats
+from ..io import register
 from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
@@ -59,7 +60,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "prefer": [StrOptions({"accurate", "simple"})],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -86,6 +87,9 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -306,6 +310,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         self.best_estimator_.save(path)
 
 
+@register
 class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):
     """FALLRegressor with its parameters chosen by exhaustive cross-validation.
 
@@ -397,6 +402,7 @@ class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):
         return Y[train], partial(_scores.AnyScorer, scoring, X[test], y[test], weights, replay)
 
 
+@register
 class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 

@@ -19,7 +19,7 @@ GRIDS: dict[str, Grid] = {"paper": PAPER, "default": DEFAULT, "simple": SIMPLE}
 NOT_SEARCHED = {"n_jobs", "random_state"}
 
 # Parameters that can be arrays, and how many axes the arrays have.
-ARRAYS = {"anchor_selection": 2, "anchor_models": 3, "neighborhood_features": 1}
+ARRAYS = {"anchor_selection": 2, "anchor_models": 3, "neighborhood_features": 1, "indicators": 1}
 
 # Bounds of the parameters: a best value there is not at the edge of a range chosen too small.
 LIMITS = {"anchor_l1_ratio": (0, 1), "anchor_alpha": (0,), "metric_iterations": (1,)}
@@ -84,6 +84,6 @@ def _check_values(name: str, values: Any, estimator: BaseEstimator, argument: st
             )
         except InvalidParameterError as error:
             raise ValueError(f"{argument} holds a value that is not allowed: {error}") from None
-    if name == "neighborhood_features":  # as tuples, which can be keys of a dict
+    if ARRAYS.get(name) == 1:  # as tuples, which can be keys of a dict
         return [None if value is None else tuple(np.asarray(value).tolist()) for value in values]
     return values

@@ -1,12 +1,13 @@
-"""Tables: read files and data frames, encode their columns, and model them.
+"""Raw tables: files and frames come in, columns are understood, models are fitted.
 
-`read.py` reads CSV and Parquet files, `table.py` holds columns of numbers and text, `encoding.py`
-decides how columns become numbers, `targets.py` checks what is predicted, and `model.py` joins an
-encoding and an estimator.
+A table walks through these modules: `read.py` reads files and `table.py` frames; `kinds.py` says
+what each column is, with `cells.py` for cells of text; `columns.py`, `dates.py` and `texts.py` turn
+a column into features, and `encoding.py` all of them; `scale.py` has the log of a target;
+`procedure.py` searches, fits and judges; `model.py` explains by column. `TableRegressor` and
+`TableClassifier` in `estimators.py` put this together, with what they share in `estimator.py`.
 """
 
-from .encoding import fit_encoding
-from .model import TableModel
+from .estimators import TableClassifier, TableRegressor
 from .read import read_table
 
-__all__ = ["TableModel", "fit_encoding", "read_table"]
+__all__ = ["TableClassifier", "TableRegressor", "read_table"]

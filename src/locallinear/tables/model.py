@@ -1,15 +1,18 @@
-"""TableModel: a fitted estimator together with the encoding of the table that it was fitted on."""
+"""EncodedModel: a fitted estimator of features, and the columns of the table that they come from.
 
+Pictures and reports take it (`explain.interface.TableModelLike`), and `TableRegressor` and
+`TableClassifier` are built on it. What it explains is by column: what the features of a column add
+is summed. Axis letters: q rows, c columns, d features, m targets.
+"""
+
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import NotFittedError
 
 from ..explain.view import view_of
-from ..io import register, save
 from ..models.explanation import LocalExplanation
 from .encoding import Column, Encoding, by_column
 from .table import Table, as_table
@@ -19,46 +22,37 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-EMPTY = Encoding((), (), False)
 
-
-@register
-class TableModel:
-    """A model of raw tables: it takes text and missing values, and explains by column.
-
-    ``locallinear fit`` makes such models and `locallinear.load` reads them. All methods take a
-    DataFrame of pandas or polars with the columns that the model was fitted with, in any order.
+class EncodedModel:
+    """A fitted estimator behind the encoding of a table.
 
     Attributes
     ----------
     encoding : Encoding
-        The columns, and how they become numbers.
-    estimator : FALLRegressor or FALLClassifier
-        The fitted model of these numbers.
-
-    Examples
-    --------
-    >>> import pandas
-    >>> from locallinear import FALLRegressor, TableModel
-    >>> from locallinear.tables import fit_encoding
-    >>> frame = pandas.DataFrame(
-    ...     {"size": [1.0, 2, 3, 4], "kind": list("abab"), "price": [1.0, 4, 3, 8]}
-    ... )
-    >>> encoding, table, notes = fit_encoding(frame, ("price",))
-    >>> fall = FALLRegressor(n_neighbors=2).fit(encoding.inputs(table), encoding.outputs(table))
-    >>> model = TableModel(encoding, fall)
-    >>> model.explain(frame).feature_names
-    ['size', 'kind']
+        The columns, and how they become features.
+    estimator : FALLRegressor, FALLClassifier or an ensemble of them
+        The fitted model of these features.
+    target_names : list of str
+        Names of the targets, or of the classes.
+    true_targets : callable
+        Returns the targets that a frame holds, (q,) or (q, m), or classes.
+    out_of_fold : tuple of arrays or None
+        Predictions of the training rows by models that had not seen them, and each row's fold.
     """
 
-    def __init__(self, encoding: Encoding = EMPTY, estimator: Any = None) -> None:
+    def __init__(
+        self,
+        encoding: Encoding,
+        estimator: Any,
+        target_names: list[str],
+        true_targets: Callable[[Any], NDArray],
+        out_of_fold: tuple[NDArray, NDArray[np.intp]] | None = None,
+    ) -> None:
         self.encoding = encoding
         self.estimator = estimator
-
-    @property
-    def classes_(self) -> NDArray:
-        """The classes, in the order of `predict_proba`."""
-        return self.estimator.classes_
+        self.target_names = target_names
+        self.true_targets = true_targets
+        self.out_of_fold = out_of_fold
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -70,95 +64,66 @@ class TableModel:
         """The number of the column that each feature of the estimator comes from, (d,)."""
         return self.encoding.owners
 
-    @property
-    def target_names(self) -> list[str]:
-        """Names of the targets, or of the classes."""
-        if self.encoding.classify:
-            return [str(c) for c in self.classes_]
-        return list(self.encoding.targets)
-
     def read(self, data: Any) -> Table:
-        """Convert a frame to a Table, with the model's columns of text and missing values."""
-        return as_table(data, self.encoding.text, self.encoding.missing)
+        """A table whose cells are those that a reader sees."""
+        table = as_table(data, self.encoding.missing)
+        return Table(self.encoding.cells(table), table.name)
 
     def encode(self, data: Any) -> "pandas.DataFrame":
-        """The numbers that the estimator takes, (q, d)."""
-        self._check_fitted()
-        return self.encoding.inputs(self.read(data))
-
-    def _check_fitted(self) -> None:
-        if self.estimator is None:
-            raise NotFittedError(
-                "This TableModel is empty; the command `locallinear fit` makes fitted ones, which "
-                "locallinear.load reads."
-            )
-
-    def true_targets(self, data: Any) -> NDArray:
-        """The targets or classes that a frame holds, (q,) or (q, m)."""
-        return self.encoding.outputs(self.read(data))
+        """The features that the estimator takes, (q, d)."""
+        return self.encoding.inputs(as_table(data, self.encoding.missing))
 
     def predict(self, data: Any) -> NDArray:
-        """Predict the targets, (q,) or (q, m), or the classes, (q,)."""
-        inputs = self.encode(data)
-        return self.estimator.predict(inputs)
+        """Predictions of the estimator, (q,) or (q, m)."""
+        return self.estimator.predict(self.encode(data))
 
     def predict_proba(self, data: Any) -> Array:
-        """Predict the probabilities of the classes, (q, m)."""
-        inputs = self.encode(data)
-        return self.estimator.predict_proba(inputs)
+        """Probabilities of the classes, (q, m)."""
+        return self.estimator.predict_proba(self.encode(data))
 
     def explain(self, data: Any) -> LocalExplanation:
         """The exact linear model behind each prediction, by column of the table.
 
-        A column of text has the value 1, so that its coefficient is what its text adds. The
-        contributions and the intercept sum to the prediction.
+        A cell that is no number has the value 1, so that its coefficient is what the cell adds.
+        The contributions and the intercept sum to the prediction.
         """
-        table = self.read(data)
-        inputs = self.encode(table)
-        raw = self.estimator.explain(inputs)
-        return self._by_column(raw, table.frame, getattr(data, "index", None))
+        table = as_table(data, self.encoding.missing)
+        raw = self.estimator.explain(self.encoding.inputs(table))
+        return self.by_column(raw, self.encoding.cells(table), getattr(data, "index", None))
 
     def explain_samples(self, indices: ArrayLike | None = None) -> LocalExplanation:
         """Explain rows of the table that the model was fitted on, none by itself.
 
         As `FALLRegressor.explain_samples`, by column. Rows are numbered as the estimator keeps
-        them, and their cells are those that it knows: a missing number is the one that replaced
-        it.
+        them.
         """
-        self._check_fitted()
         raw = self.estimator.explain_samples(indices)
         frame = view_of(self).training_rows().iloc[raw.samples]
-        return self._by_column(raw, frame, frame.index)
+        return self.by_column(raw, frame, frame.index)
 
-    @property
-    def loo_prediction_(self) -> Array:
-        """Predictions of the rows, each without itself, as `FALLRegressor.loo_prediction_`."""
-        self._check_fitted()
-        return self.estimator.loo_prediction_
-
-    def _by_column(
-        self, raw: LocalExplanation, frame: "pandas.DataFrame", index: Any
+    def by_column(
+        self, raw: LocalExplanation, cells: "pandas.DataFrame", index: Any
     ) -> LocalExplanation:
-        """The estimator's explanation of the rows of a frame, by column of the table."""
+        """The estimator's explanation of rows with these cells, by column of the table."""
         raw = replace(raw, target_names=self.target_names, index=index)
         owners = self.encoding.owners
-        numbers = [i for i, column in enumerate(self.encoding.columns) if not column.is_text]
-        encoded_numbers = np.searchsorted(owners, numbers)
+        numbers = [i for i, column in enumerate(self.columns) if column.kind == "number"]
+        first = np.searchsorted(owners, numbers)
         parts: dict[str, Any] = {}
         for name in ("anchor_part", "correction_part"):
             part = getattr(raw, name)
             added = by_column(part[:, :-1] * raw.regressors[:, :, None], owners)
-            added[:, numbers] = part[:, encoded_numbers]
+            added[:, numbers] = part[:, first]
             parts[name] = np.concatenate([added, part[:, -1:]], axis=1)
         ranks, weights = None, raw.feature_weights
         if raw.ranks is not None:
-            ranks = np.ones((len(frame), len(self.encoding.columns)))
-            ranks[:, numbers] = raw.ranks[:, encoded_numbers]
+            ranks = np.ones((len(cells), len(self.columns)))
+            ranks[:, numbers] = raw.ranks[:, first]
         if weights is not None:
             weights = np.bincount(owners, weights).astype(np.float64)
         coef = parts["anchor_part"][:, :-1] + parts["correction_part"][:, :-1]
         slopes = coef.copy()
-        slopes[:, numbers] = raw.slopes[:, encoded_numbers]
+        slopes[:, numbers] = raw.slopes[:, first]
         return replace(
             raw,
             coef=coef,
@@ -168,68 +133,45 @@ class TableModel:
             feature_weights=weights,
             feature_names=self.encoding.names,
             ranks=ranks,
-            X=frame[self.encoding.names],
+            X=cells,
             model=self,
             encoded=raw,
             **parts,
         )
 
     def combinations(self, raw: LocalExplanation) -> Array:
-        """The coefficients of columns as combinations (q, p, d) of those of an estimator.
+        """The coefficients of columns as combinations (q, c, d) of those of the estimator.
 
-        The coefficient of a text is what its features add.
+        The coefficient of a cell that is no number is what its features add.
         """
         owners = self.encoding.owners
-        parts = np.zeros((len(raw.coef), len(self.encoding.columns), len(owners)))
-        for i, column in enumerate(self.encoding.columns):
+        parts = np.zeros((len(raw.coef), len(self.columns), len(owners)))
+        for i, column in enumerate(self.columns):
             own = owners == i
-            parts[:, i, own] = raw.regressors[:, own] if column.is_text else own[own]
+            if column.kind == "number":
+                parts[:, i, np.searchsorted(owners, i)] = 1.0
+            else:
+                parts[:, i, own] = raw.regressors[:, own]
         return parts
 
     def by_number(self, values: Array) -> Array:
-        """Values of features (q, d) by column, (q, p): of columns of numbers, and 1 for text."""
-        found = np.ones((len(values), len(self.encoding.columns)))
-        for i, column in enumerate(self.encoding.columns):
-            if not column.is_text:
+        """Values of features (q, d) by column, (q, c): of numbers, and 1 for other columns."""
+        found = np.ones((len(values), len(self.columns)))
+        for i, column in enumerate(self.columns):
+            if column.kind == "number":
                 found[:, i] = values[:, np.searchsorted(self.encoding.owners, i)]
         return found
 
-    def predict_interval(self, data: Any, coverage: float = 0.9, **options: Any) -> Array:
-        """Predict intervals, (q, 2) or (q, m, 2), as `FALLRegressor.predict_interval`."""
-        inputs = self.encode(data)
-        return self.estimator.predict_interval(inputs, coverage, **options)
+    def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
+        """Numeric predictions (q, m) for features (q, d), as the estimator makes them."""
+        return self.estimator.predict_checked(X, without)
 
-    def predict_set(self, data: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """Predict sets of classes, (q, m), as `FALLClassifier.predict_set`."""
-        inputs = self.encode(data)
-        return self.estimator.predict_set(inputs, coverage)
+    @property
+    def loo_prediction_(self) -> Array:
+        """Predictions of the training rows, each without itself, as the estimator's."""
+        return self.estimator.loo_prediction_
 
-    def novelty(self, data: Any) -> Array:
-        """How unusual each row is, (q,), as `FALLRegressor.novelty`."""
-        inputs = self.encode(data)
-        return self.estimator.novelty(inputs)
-
-    def save(self, path: str | Path | IO[bytes]) -> None:
-        """Write the model to a file that `locallinear.load` reads; it is complete or absent."""
-        save(self, path)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Nothing: a table model has no parameters, only fitted parts."""
-        return {}
-
-    def _validate_params(self) -> None:
-        """Nothing to check; files of models are checked by this method."""
-
-    def fitted_state(self) -> dict[str, Any]:
-        """What a file holds of the model."""
-        return {"encoding": self.encoding.to_dict(), "estimator": self.estimator}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over the state that `fitted_state` returned."""
-        self.encoding = Encoding.from_dict(state["encoding"])
-        self.estimator = state["estimator"]
-        n_inputs = len(self.encoding.owners)
-        if self.estimator.n_features_in_ != n_inputs:
-            raise ValueError(
-                f"its table has {n_inputs} inputs, and its model {self.estimator.n_features_in_}"
-            )
+    @property
+    def regime_model(self) -> Any:
+        """The single model that holds the samples."""
+        return self.estimator.regime_model

@@ -1,4 +1,4 @@
-"""Read a CSV or Parquet file into a Table.
+"""Read a CSV, Parquet or Excel file into a Table.
 
 The delimiter, the decimal mark and the text encoding of a CSV file are detected.
 """
@@ -13,22 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .table import (
-    Table,
-    TableError,
-    check_names,
-    from_frame,
-    pandas_module,
-    parsed_column,
-    to_numbers,
-)
+from .cells import GAP_WORDS, LEADING_ZERO, MISSING, pandas_module, to_numbers
+from .table import Table, TableError, as_table, check_names
 
 if TYPE_CHECKING:
     import pandas
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?"}
 PARQUET = {".parquet", ".pq"}
+# Workbooks, and the package that reads each kind.
+EXCEL = {".xlsx": "openpyxl", ".xlsm": "openpyxl", ".xls": "xlrd"}
 
 # Python's own limit, 131,072 characters, is less than a row of 15,000 columns.
 LONGEST_CELL = 2**31 - 1
@@ -51,19 +45,25 @@ def read_table(
     decimal: str | None = None,
     text: Collection[str] = (),
     missing: Collection[str] = (),
+    header: bool | None = None,
 ) -> Table:
-    """Read a CSV or Parquet file.
+    """Read a CSV, Parquet or Excel file.
 
     Parameters
     ----------
     path : str or Path
-        A name that ends in .parquet or .pq is a Parquet file, all others are CSV files.
+        A name that ends in .parquet or .pq is a Parquet file, one in .xlsx or .xls a workbook,
+        whose first sheet is read. All others are CSV files.
     delimiter, decimal : str, optional
         Marks of a CSV file; detected if not given.
     text : collection of str
         Columns that are text even if all their values look like numbers.
     missing : collection of str
         Cells that mean "no value", in addition to the usual ones such as NA and an empty cell.
+    header : bool, optional
+        Whether the first line of a CSV file has the names of the columns; without one they are
+        called column 1, column 2 and so on. By default it has, and a file that seems to have none
+        is refused.
 
     Returns
     -------
@@ -72,15 +72,17 @@ def read_table(
     path = Path(path)
     try:
         if path.is_dir():
-            raise TableError(f"{path} is a folder; name a CSV or Parquet file.")
+            raise TableError(f"{path} is a folder; name a CSV, Parquet or Excel file.")
         content = path.read_bytes()
     except FileNotFoundError:
         raise TableError(_no_such_file(path)) from None
     except OSError as error:
         raise TableError(f"{path} cannot be read: {error.strerror}.") from error
     if path.suffix.lower() in PARQUET:
-        return from_frame(_read_parquet(path, content), str(path), text, missing)
-    return _read_csv(path, _decoded(path, content), delimiter, decimal, text, missing)
+        return as_table(_read_parquet(path, content), missing, str(path))
+    if path.suffix.lower() in EXCEL:
+        return as_table(_read_excel(path, content), missing, str(path))
+    return _read_csv(path, _decoded(path, content), delimiter, decimal, text, missing, header)
 
 
 def _no_such_file(path: Path) -> str:
@@ -106,11 +108,28 @@ def _read_parquet(path: Path, content: bytes) -> "pandas.DataFrame":
         raise TableError(f"{path} is not a complete Parquet file.") from error
 
 
+def _read_excel(path: Path, content: bytes) -> "pandas.DataFrame":
+    reader = EXCEL[path.suffix.lower()]
+    try:
+        frame = pandas_module().read_excel(io.BytesIO(content), engine=reader)
+    except ImportError as error:
+        raise TableError(
+            f"{path} is a workbook, which needs {reader}: pip install {reader}, or save the sheet "
+            "as CSV."
+        ) from error
+    except Exception as error:  # readers raise many types for bytes that are no workbook
+        raise TableError(f"{path} is not a complete workbook.") from error
+    if not len(frame):
+        raise TableError(f"{path} has no rows in its first sheet.")
+    return frame
+
+
 def _decoded(path: Path, content: bytes) -> str:
     """The text of a file in UTF-8, in UTF-16 with a byte order mark, or else in Windows-1252."""
     if content[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
         raise TableError(
-            f"{path} is a workbook or an archive, not a CSV file; save the sheet as CSV first."
+            f"{path} is a workbook or an archive, not a CSV file; give a workbook the ending .xlsx "
+            "or .xls, or save the sheet as CSV."
         )
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", errors="replace")
@@ -129,26 +148,49 @@ def _read_csv(
     decimal: str | None,
     text: Collection[str],
     missing: Collection[str],
+    header: bool | None,
 ) -> Table:
     if not content.strip():
         raise TableError(f"{path} is empty; it should have a line of column names and rows below.")
     mark = delimiter or find_delimiter(content)
     rows = _closed_rows(path, content, mark)
-    header, rows = [name.strip() for name in rows[0]], rows[1:]
-    if delimiter is not None and len(header) == 1:
+    first = [name.strip() for name in rows[0]]
+    if delimiter is not None and len(first) == 1:
         _check_delimiter(path, content, delimiter)
-    header, rows = _without_last_delimiter(header, rows)
-    _check_rows(path, header, rows)
-    header = [name or f"(column {i})" for i, name in enumerate(header, 1)]
-    check_names(str(path), header)
+    if header is False:
+        names = [f"column {i}" for i in range(1, len(first) + 1)]
+    else:
+        names, rows = first, rows[1:]
+        names, rows = _without_last_delimiter(names, rows)
+    _check_rows(path, names, rows)
+    if header is None:
+        _check_header(path, names, rows)
+    names = [name or f"(column {i})" for i, name in enumerate(names, 1)]
+    check_names(str(path), names)
     decimal = decimal or find_decimal(mark, rows)
     no_value = MISSING | {cell.strip().casefold() for cell in missing}
     columns = {}
-    for name, cells in zip(header, zip(*rows, strict=True), strict=True):
+    for name, cells in zip(names, zip(*rows, strict=True), strict=True):
         stripped = (cell.strip() for cell in cells)
         column = [None if cell.casefold() in no_value else cell for cell in stripped]
-        columns[name] = parsed_column(str(path), name, column, decimal, name in text)
-    return Table(pandas_module().DataFrame(columns), str(path), decimal)
+        columns[name] = _parsed(column, decimal, name in text)
+    return Table(pandas_module().DataFrame(columns), str(path), decimal, tuple(missing))
+
+
+def _parsed(cells: list[str | None], decimal: str, text: bool) -> "pandas.Series":
+    """Numbers if all cells are numbers or gaps, else text; `text` asks for text.
+
+    Digits behind a zero are a code, which as a number would lose the zero.
+    """
+    column = pandas_module().Series(cells, dtype=object)
+    if text or any(cell is not None and LEADING_ZERO.fullmatch(cell) for cell in cells):
+        return column
+    numbers = to_numbers(column, decimal)
+    known = column.notna().to_numpy()
+    gaps = np.array([cell is None or cell.casefold() in GAP_WORDS for cell in cells])
+    if (np.isnan(numbers) & ~gaps).any() or (known.any() and np.isnan(numbers).all()):
+        return column
+    return pandas_module().Series(numbers)
 
 
 def _rows(content: str, delimiter: str) -> list[list[str]]:
@@ -231,14 +273,27 @@ def _without_last_delimiter(
 def _check_rows(path: Path, header: list[str], rows: list[list[str]]) -> None:
     if not rows:
         raise TableError(f"{path} has column names, but no rows below them.")
-    if not np.isnan(to_numbers(header, ".")).any():
-        raise TableError(
-            f"{path} should begin with a line of column names, but it begins with numbers "
-            f"({', '.join(header[:3])}, ...); add such a line."
-        )
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             raise TableError(
                 f"{path}, row {number} has {len(row)} cells, but the header has {len(header)}; "
                 "correct the row, or pass the right --delimiter."
             )
+
+
+def _check_header(path: Path, names: list[str], rows: list[list[str]]) -> None:
+    """Refuse a first line that looks like the rows below it, with the option that answers.
+
+    Names are neither numbers nor dates, and no column of few texts has its own name as a cell.
+    """
+    first = rows[:N_FIRST_LINES]
+    numbers = int((~np.isnan(to_numbers(names, "."))).sum())
+    repeated = sum(
+        name != "" and [row[j] for row in first].count(name) >= 2 for j, name in enumerate(names)
+    )
+    if numbers == len(names) or numbers + repeated > len(names) / 2:
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        raise TableError(
+            f"{path} should begin with a line of column names, but its first line ({shown}) looks "
+            "like a row; pass --no-header if it is one, or --header if these are names."
+        )

@@ -1,20 +1,19 @@
-"""Table: a data frame whose columns are numbers or text, with clear errors for other data.
+"""Table: a data frame with a name, and clear errors for what cannot be used.
 
-A column of numbers is float64, with NaN for missing values. A column of text holds str, with None
-for missing values. Error messages count rows from 1, below the header.
+A frame may come from pandas, polars, an array or a file. Error messages count rows from 1, below
+the header.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.inputs import LARGEST
-from ..runtime.extras import extra
+from .cells import pandas_module
 
 if TYPE_CHECKING:
     import pandas
@@ -31,21 +30,23 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of numbers and of text.
+    """Columns of any types, whose rows are numbered from 0.
 
     Attributes
     ----------
     frame : DataFrame
-        float64 and object columns.
     name : str
         The table's name in messages.
     decimal : str
         The decimal mark in text that looks like a number, "." or ",".
+    missing : tuple of str
+        Cells that mean "no value", in addition to the usual ones.
     """
 
     frame: "pandas.DataFrame"
     name: str = FRAME
     decimal: str = "."
+    missing: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -55,9 +56,10 @@ class Table:
         """Names of the columns."""
         return list(self.frame.columns)
 
-    def is_text(self, column: str) -> bool:
-        """Whether a column holds text."""
-        return self.frame[column].dtype == object
+    @property
+    def is_file(self) -> bool:
+        """Whether the table came from a file, so that messages may name options of commands."""
+        return self.name != FRAME
 
     def require(self, wanted: Collection[str], role: str) -> None:
         """Raise TableError if a wanted column is absent, and propose a similar name.
@@ -83,42 +85,51 @@ class Table:
     def listing(self) -> str:
         """A sentence with the names of the columns."""
         if len(self.columns) == 1:
-            hint = "" if self.name == FRAME else ": if that is several, pass --delimiter"
+            hint = ": if that is several, pass --delimiter" if self.is_file else ""
             return f"It has a single column, {shortened(self.columns[0])!r}{hint}."
         more = f" and {len(self.columns) - 8} more" if len(self.columns) > 8 else ""
         return f"Its columns are {', '.join(self.columns[:8])}{more}."
 
-    def numbers(self, column: str, remedy: str) -> Array:
-        """Return a column as numbers, or raise TableError for its first cell that is none.
+    def refuse(self, column: str, row: int, expected: str, remedy: str) -> TableError:
+        """The error for a cell that is not what was expected; `remedy` says what to do."""
+        cell = shortened(str(self.frame[column].iloc[row]))
+        return TableError(
+            f"{self.name}, row {row + 1}, column {column!r}: expected {expected}, but found "
+            f"{cell!r}. {remedy}"
+        )
 
-        `remedy` is the last sentence of the message: what the user can do.
-        """
-        cells = self.frame[column]
-        if not self.is_text(column):
-            return cells.to_numpy()
-        numbers = to_numbers(cells, self.decimal)
-        wrong = np.flatnonzero(np.isnan(numbers) & cells.notna().to_numpy())
-        if len(wrong):
-            cell = shortened(cells.iloc[wrong[0]])
+    def checked_finite(self, column: str, numbers: Array) -> Array:
+        """Numbers of a column, or TableError where one is infinite or its square would be."""
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if len(infinite):
             raise TableError(
-                f"{self.name}, row {wrong[0] + 1}, column {column!r}: expected a number, but "
-                f"found {cell!r}. {remedy}"
+                f"{self.name}, row {infinite[0] + 1}, column {column!r}: the number is infinite; "
+                "correct it or leave the cell empty."
+            )
+        sizes = np.abs(numbers)
+        huge = np.flatnonzero(sizes > LARGEST)
+        if len(huge):
+            raise TableError(
+                f"{self.name}, row {huge[0] + 1}, column {column!r}: the number "
+                f"{numbers[huge[0]]:g} is above {LARGEST:g} in size, so that its square is "
+                "infinite; correct it, or change the unit."
+            )
+        if 0 < np.nanmax(sizes, initial=0.0) < 1 / LARGEST:
+            raise TableError(
+                f"{self.name}, column {column!r}: all numbers are below {1 / LARGEST:g} in size, "
+                "so that their squares are zero; change the unit."
             )
         return numbers
 
-    def share_of_numbers(self, column: str) -> float:
-        """Share of the values of a text column that are numbers, from 0 to 1."""
-        cells = self.frame[column].dropna()
-        return float(np.mean(~np.isnan(to_numbers(cells, self.decimal)))) if len(cells) else 0.0
-
     def take(self, rows: NDArray) -> "Table":
         """The table of some of the rows."""
-        return Table(self.frame[rows].reset_index(drop=True), self.name, self.decimal)
+        frame = self.frame.iloc[np.arange(len(self))[rows]].reset_index(drop=True)
+        return Table(frame, self.name, self.decimal, self.missing)
 
-
-def pandas_module() -> ModuleType:
-    """Import pandas, which is optional."""
-    return extra("pandas", "report", "Tables")
+    def without(self, columns: Collection[str]) -> "Table":
+        """The table without some of the columns."""
+        frame = self.frame.drop(columns=list(columns))
+        return Table(frame, self.name, self.decimal, self.missing)
 
 
 def shortened(cell: str, length: int = 40) -> str:
@@ -126,56 +137,82 @@ def shortened(cell: str, length: int = 40) -> str:
     return cell if len(cell) <= length else cell[: length - 1] + "…"
 
 
-def as_table(data: Any, text: Collection[str] = (), missing: Collection[str] = ()) -> Table:
-    """Convert a DataFrame of pandas or polars; a Table is returned as it is.
+def as_table(data: Any, missing: Collection[str] = (), name: str = FRAME) -> Table:
+    """A table of a frame of pandas or polars, or of an array; a Table is returned as it is.
 
     Parameters
     ----------
-    data : DataFrame or Table
-    text : collection of str
-        Columns that are text even if all their values are numbers.
+    data : DataFrame, array-like (n, c) or Table
+        The columns of an array are called x0, x1 and so on.
     missing : collection of str
         Cells that mean "no value", as text.
+    name : str
+        For messages.
     """
     if isinstance(data, Table):
         return data
-    pandas = pandas_module()
-    if not hasattr(data, "columns"):
-        raise TypeError(
-            f"expected a DataFrame, whose columns have names, but got a {type(data).__name__}"
-        )
-    if not isinstance(data, pandas.DataFrame):
-        data = pandas.DataFrame({name: list(data[name]) for name in data.columns})
-    return from_frame(data, FRAME, text, missing)
-
-
-def from_frame(
-    frame: "pandas.DataFrame", name: str, text: Collection[str], missing: Collection[str]
-) -> Table:
-    """Convert a pandas DataFrame with columns of any types; `name` is for messages."""
-    pandas = pandas_module()
-    frame = frame.reset_index(drop=True)
+    frame = _as_frame(data)
     names = [str(column) for column in frame.columns]
     check_names(name, names)
-    if not len(frame):
-        raise TableError(f"{name} has no rows.")
-    no_value = {cell.strip() for cell in missing}
-    no_number = to_numbers(sorted(no_value), ".")
-    columns: dict[str, Any] = {}
-    for i, column in enumerate(names):
-        cells = frame.iloc[:, i]
-        if pandas.api.types.is_numeric_dtype(cells) and cells.dtype != bool and column not in text:
-            numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan)
-            numbers = np.where(np.isin(numbers, no_number), np.nan, numbers)
-            columns[column] = _checked_finite(name, column, numbers)
-        else:
-            texts = [_cell_text(cell) for cell in cells]
-            values = [
-                None if is_missing or cell in no_value else cell
-                for is_missing, cell in zip(cells.isna(), texts, strict=True)
-            ]
-            columns[column] = parsed_column(name, column, values, ".", column in text)
-    return Table(pandas.DataFrame(columns), name)
+    frame = frame.set_axis(names, axis=1).reset_index(drop=True)
+    if missing:
+        no_value = {cell.strip() for cell in missing}
+        frame = frame.apply(lambda column: _without_cells(column, no_value))
+    return Table(frame, name, missing=tuple(missing))
+
+
+def _without_cells(column: "pandas.Series", no_value: set[str]) -> "pandas.Series":
+    """The column with gaps where the text of a cell means no value."""
+    from .cells import cell_texts
+
+    gaps = cell_texts(column).isin(no_value)
+    return column.mask(gaps) if gaps.any() else column
+
+
+def _as_frame(data: Any) -> "pandas.DataFrame":
+    pandas = pandas_module()
+    if isinstance(data, pandas.DataFrame):
+        return data
+    if hasattr(data, "columns") and hasattr(data, "schema"):  # polars
+        return pandas.DataFrame({name: _from_polars(data[name]) for name in data.columns})
+    if hasattr(data, "columns"):
+        return pandas.DataFrame({name: list(data[name]) for name in data.columns})
+    values = np.asarray(data)
+    if values.ndim == 2 and values.dtype.kind in "biuf":
+        return pandas.DataFrame(values, columns=array_names(values.shape[1]))
+    if values.ndim == 2:
+        frame = pandas.DataFrame(values.astype(object), columns=array_names(values.shape[1]))
+        return frame.infer_objects()
+    raise TypeError(
+        "expected a DataFrame, whose columns have names, or an array (n, c), but got a "
+        f"{type(data).__name__}"
+    )
+
+
+def array_names(c: int) -> list[str]:
+    """The names of an array's columns."""
+    return [f"x{j}" for j in range(c)]
+
+
+def _from_polars(column: Any) -> "pandas.Series":
+    """A column of polars with the type of pandas that means the same."""
+    pandas, kind = pandas_module(), str(column.dtype)
+    values = column.to_list()
+    if kind.startswith(("Datetime", "Date", "Duration")):
+        read = pandas.to_timedelta if kind.startswith("Duration") else pandas.to_datetime
+        utc = {"utc": True} if "time_zone='" in kind else {}
+        return pandas.Series(read(values, **utc))
+    if kind.startswith("Enum"):
+        return pandas.Series(
+            pandas.Categorical(values, categories=list(column.dtype.categories), ordered=True)
+        )
+    if kind.startswith("Categorical"):
+        return pandas.Series(pandas.Categorical(values))
+    if kind == "Boolean":
+        return pandas.Series(values, dtype="boolean")
+    if kind.startswith(("Int", "UInt", "Float", "Decimal")):
+        return pandas.Series([np.nan if v is None else float(v) for v in values], dtype=np.float64)
+    return pandas.Series(values, dtype=object)
 
 
 def check_names(table: str, names: list[str]) -> None:
@@ -188,53 +225,3 @@ def check_names(table: str, names: list[str]) -> None:
                 "rename one."
             )
         positions[name] = position
-
-
-def parsed_column(
-    table: str, name: str, cells: list[str | None], decimal: str, text: bool
-) -> "pandas.Series | Array":
-    """Numbers if all cells are numbers or missing, else text; `text` asks for text."""
-    column = pandas_module().Series(cells, dtype=object)
-    if text:
-        return column
-    numbers = to_numbers(column, decimal)
-    if (np.isnan(numbers) & column.notna()).any():
-        return column
-    return _checked_finite(table, name, numbers)
-
-
-def to_numbers(cells: Any, decimal: str) -> Array:
-    """Cells as numbers, NaN where a cell is not a number."""
-    pandas = pandas_module()
-    cells = pandas.Series(cells, dtype=object)
-    if decimal == ",":
-        cells = cells.str.replace(",", ".", regex=False) if cells.notna().any() else cells
-    return pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
-
-
-def _cell_text(cell: Any) -> str:
-    """The text of a cell in a CSV file: 7.0 in a column of codes is the code 7."""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-
-
-def _checked_finite(table: str, name: str, numbers: Array) -> Array:
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if len(infinite):
-        raise TableError(
-            f"{table}, row {infinite[0] + 1}, column {name!r}: the number is infinite; correct it "
-            "or leave the cell empty."
-        )
-    sizes = np.abs(numbers)
-    huge = np.flatnonzero(sizes > LARGEST)
-    if len(huge):
-        raise TableError(
-            f"{table}, row {huge[0] + 1}, column {name!r}: the number {numbers[huge[0]]:g} is "
-            f"above {LARGEST:g} in size, so that its square is infinite; correct it, or change "
-            "the unit."
-        )
-    if 0 < np.nanmax(sizes, initial=0.0) < 1 / LARGEST:
-        raise TableError(
-            f"{table}, column {name!r}: all numbers are below {1 / LARGEST:g} in size, so that "
-            "their squares are zero; change the unit."
-        )
-    return numbers

@@ -1,6 +1,59 @@
-"""Target columns of a table: which rows have them, whether they are classes, what is refused."""
+"""Targets: those that users pass to `fit`, and columns of a table that a command predicts."""
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array, column_or_1d
+
+from .cells import to_numbers
 from .table import Table, TableError
+
+Array = NDArray[np.float64]
+
+
+def numeric_targets(y: Any, who: str) -> tuple[Array, list[str]]:
+    """Targets as numbers, (n,) or (n, m), and their names; `who` is for messages."""
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if values.dtype == object:
+        values = values.astype(np.float64)
+    found = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y", estimator=who)
+    if found.ndim == 2 and found.shape[1] == 1 and not hasattr(y, "columns"):
+        found = column_or_1d(found, warn=True)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    return found, target_names(y, 1 if found.ndim == 1 else found.shape[1])
+
+
+def class_labels(y: Any, who: str) -> tuple[NDArray, list[str]]:
+    """Classes (n,), and the name of the target."""
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    labels = column_or_1d(values, warn=True)
+    if labels.dtype == object:
+        missing = [label is None or label != label for label in labels]
+        if any(missing):
+            raise ValueError(
+                f"y has no class in {sum(missing)} rows, but {who} needs one for each; leave "
+                "these rows out"
+            )
+        if all(isinstance(label, str) for label in labels):
+            labels = labels.astype(str)
+    elif labels.dtype.kind == "f":
+        check_array(labels, ensure_2d=False, input_name="y", estimator=who)
+    return labels, target_names(y, 1)
+
+
+def target_names(y: Any, m: int) -> list[str]:
+    """The names that targets have, or target, or target 1 and so on."""
+    if hasattr(y, "columns"):
+        return [str(name) for name in y.columns]
+    name = getattr(y, "name", None)
+    if name is not None and not callable(name) and m == 1:
+        return [str(name)]
+    return ["target"] if m == 1 else [f"target {t + 1}" for t in range(m)]
+
+
+# --- Columns of a table that a command predicts --------------------------------------------------
 
 
 def with_targets(table: Table, targets: tuple[str, ...]) -> tuple[Table, list[str]]:
@@ -20,15 +73,33 @@ def is_class(table: Table, targets: tuple[str, ...]) -> bool:
 
     A target that is mostly numbers is not a class: TableError names its first cell of text.
     """
-    text = [name for name in targets if table.is_text(name)]
+    text = [name for name in targets if table.frame[name].dtype.kind not in "iuf"]
     for name in text:
-        if table.share_of_numbers(name) > 0.5:
-            table.numbers(
+        numbers = to_numbers(table.frame[name].dropna(), table.decimal)
+        if len(numbers) and np.mean(~np.isnan(numbers)) > 0.5:
+            outputs(table, (name,), classify=False)
+    return bool(text)
+
+
+def outputs(table: Table, targets: tuple[str, ...], *, classify: bool) -> NDArray:
+    """The targets of a table, (n,) or (n, m); every row must have them."""
+    table.require(targets, "the target")
+    if classify:
+        return table.frame[targets[0]].to_numpy(dtype=object).astype(str)
+    Y = np.empty((len(table), len(targets)))
+    for t, name in enumerate(targets):
+        Y[:, t] = to_numbers(table.frame[name], table.decimal)
+        wrong = np.flatnonzero(np.isnan(Y[:, t]) & table.frame[name].notna().to_numpy())
+        if len(wrong):
+            raise table.refuse(
                 name,
+                int(wrong[0]),
+                "a number",
                 "The rest of the target is numbers: correct the cell or leave it empty, or pass "
                 "--classify if the target is a class.",
             )
-    return bool(text)
+        table.checked_finite(name, Y[:, t])
+    return Y[:, 0] if len(targets) == 1 else Y
 
 
 def check_targets(table: Table, targets: tuple[str, ...], classify: bool) -> None:

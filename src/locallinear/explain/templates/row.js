@@ -180,7 +180,9 @@ const chooser = (j) => {
 };
 const showSliders = () => {
   state.whatIf = [...positions(state.row)];
-  const ordered = order(features.map((_, j) => usual(coef(), j))), shown = state.all.sliders ? ordered : ordered.slice(0, FEW);
+  // A date has no control: its trend alone cannot move without its seasons.
+  const canMove = (j) => choices[j] || typeof rows.values[state.row][j] !== "string";
+  const ordered = order(features.map((_, j) => usual(coef(), j))).filter(canMove), shown = state.all.sliders ? ordered : ordered.slice(0, FEW);
   byId("sliders").replaceChildren(...shown.map((j) => (choices[j] ? chooser(j) : slider(j))));
   showWhatIf();
 };

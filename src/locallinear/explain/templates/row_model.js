@@ -23,7 +23,11 @@ const layered = () => isShort() || byId("reference").value === "baseline";
 const fromReference = () => (layered()
   ? { start: rows.baseline[state.target], level: rows.level[state.row][state.target], parts: rows.differences[state.row][state.target] }
   : { start: rows.intercept[state.row][state.target], level: null, parts: contributions() });
-const scoreAt = (position, target) => rows.intercept[state.row][target] + sum(position.map((x, j) => added(rows.coef[state.row][target], j, x)));
+// From the row's own prediction: a column may have features that its position does not tell.
+const scoreAt = (position, target) => {
+  const coefs = rows.coef[state.row][target], here = positions(state.row);
+  return rows.prediction[state.row][target] + sum(position.map((x, j) => (x === here[j] ? 0 : added(coefs, j, x) - added(coefs, j, here[j]))));
+};
 // As predict_proba does it: the nearest point of the probability simplex after one more sample of
 // each class, to a power, times the exponential of the score.
 const probabilities = (scores) => {

@@ -1,0 +1,308 @@
+"""Columns of numbers and of categories: how their cells become features, and back to words.
+
+A column of numbers is one feature, and a second one that is 1 for gaps where gaps were frequent
+enough to matter. A column of categories has one 0/1 feature per category; "no value" is a category
+of its own, and a text that was not in the training data is 0 in all of them. Ordered categories are
+one feature, the number of the level. Axis letters: n or q rows, f features of one column, K texts.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
+from .kinds import AS_NUMBERS, MAX_CATEGORIES, Understood
+from .table import Table, shortened
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = NDArray[np.float64]
+
+NO_VALUE = "(missing)"
+# Fewer gaps than this cannot show what gaps mean; they are only filled in.
+LEAST_GAPS = 10
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers.
+
+    Attributes
+    ----------
+    name : str
+    cells : str
+        How the numbers are written: "numbers", or a key of `kinds.AS_NUMBERS`.
+    fill : float
+        Stands for a gap: the median.
+    n_gaps : int
+        How many cells of the training data had no value.
+    """
+
+    name: str
+    cells: str = "numbers"
+    fill: float = 0.0
+    n_gaps: int = 0
+
+    kind = "number"
+    texts: tuple[str | None, ...] = ()
+
+    @classmethod
+    def fit(cls, table: Table, name: str, found: Understood) -> "NumberColumn":
+        """The column's median, and whether its gaps matter."""
+        numbers = read_numbers(table, name, found.cells)
+        gaps = int(np.isnan(numbers).sum())
+        fill = float(np.nanmedian(numbers)) if gaps < len(numbers) else 0.0
+        return cls(name, found.cells, fill, gaps)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a second feature is 1 for gaps."""
+        return self.n_gaps >= LEAST_GAPS
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return [self.name, f"{self.name} is {NO_VALUE}"] if self.has_gaps else [self.name]
+
+    @property
+    def indicators(self) -> list[int]:
+        """Which of the features are 0 or 1."""
+        return [1] if self.has_gaps else []
+
+    def encode(self, table: Table) -> Array:
+        """The features of a table, (n, f)."""
+        numbers = read_numbers(table, self.name, self.cells)
+        gaps = np.isnan(numbers)
+        filled = np.where(gaps, self.fill, numbers)
+        return np.column_stack([filled, gaps] if self.has_gaps else [filled]).astype(np.float64)
+
+    def shown(self, table: Table) -> Any:
+        """The cells as a reader sees them: numbers, NaN for gaps."""
+        return read_numbers(table, self.name, self.cells)
+
+    def cells_of(self, features: Array) -> list[float | None]:
+        """What a reader would see in rows with these features (n, f)."""
+        gaps = features[:, 1] > 0.5 if self.has_gaps else np.zeros(len(features), dtype=bool)
+        return [None if gap else x for x, gap in zip(features[:, 0].tolist(), gaps, strict=True)]
+
+    def became(self) -> str:
+        """What the column became, in words."""
+        written = "" if self.cells == "numbers" else f" ({self.cells})"
+        gaps = f", and a second feature for gaps, which count as {self.fill:g}"
+        return f"one number{written}{gaps if self.has_gaps else ''}"
+
+    def unseen(self, table: Table) -> str | None:
+        """A sentence on cells that the model does not know."""
+        gaps = int(np.isnan(read_numbers(table, self.name, self.cells)).sum())
+        if not gaps or self.n_gaps:
+            return None
+        return (
+            f"Column {self.name!r} has no value in {gaps} of {len(table)} rows, but always had one "
+            f"in the training data. They count as {self.fill:g}, the median."
+        )
+
+
+def read_numbers(table: Table, name: str, cells: str) -> Array:
+    """A column as numbers, NaN for gaps, or TableError for its first cell that is none."""
+    column = table.frame[name]
+    pandas = pandas_module()
+    if pandas.api.types.is_timedelta64_dtype(column.dtype):
+        return (column / pandas.Timedelta(hours=1)).to_numpy(dtype=np.float64)
+    if pandas.api.types.is_numeric_dtype(column.dtype):
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return table.checked_finite(name, numbers)
+    texts = cell_texts(column)
+    numbers = to_numbers(texts, table.decimal)
+    if cells != "numbers":
+        numbers = np.where(np.isnan(numbers), AS_NUMBERS[cells](texts), numbers)
+    gaps = np.array([text is None or text.casefold() in GAP_WORDS for text in texts], dtype=bool)
+    wrong = np.flatnonzero(np.isnan(numbers) & ~gaps)
+    if len(wrong):
+        remedy = (
+            "The column is numbers: correct the cell or leave it empty, or say that the column is "
+            f"text, with types={{{name!r}: 'category'}}"
+        )
+        remedy += f", --missing or --types {name}=category." if table.is_file else "."
+        raise table.refuse(name, int(wrong[0]), "a number", remedy)
+    return table.checked_finite(name, numbers)
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of categories without order.
+
+    Attributes
+    ----------
+    name : str
+    categories : tuple of str
+        The known values, `NO_VALUE` among them if there were gaps.
+    """
+
+    name: str
+    categories: tuple[str, ...] = ()
+
+    kind = "category"
+
+    @classmethod
+    def fit(cls, table: Table, name: str, found: Understood) -> "CategoryColumn":
+        """The column's values; of very many, the most frequent ones."""
+        counts = Counter(category_cells(table.frame[name]).tolist())
+        kept = [category for category, _ in counts.most_common(MAX_CATEGORIES + 1)]
+        return cls(name, tuple(sorted(kept)))
+
+    @property
+    def texts(self) -> tuple[str | None, ...]:
+        """The text that each category stands for; None for a cell without a value."""
+        return tuple(None if c == NO_VALUE else c for c in self.categories)
+
+    @property
+    def settings(self) -> Array:
+        """The features of each text, and of any other text in the last row, (K + 1, f)."""
+        return np.eye(len(self.categories) + 1)[:, :-1]
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return [f"{self.name} is {c}" for c in self.categories]
+
+    @property
+    def indicators(self) -> list[int]:
+        """Which of the features are 0 or 1."""
+        return list(range(len(self.categories)))
+
+    def encode(self, table: Table) -> Array:
+        """The features of a table, (n, f)."""
+        cells = category_cells(table.frame[self.name])
+        return (cells[:, None] == np.array(self.categories, dtype=object)).astype(np.float64)
+
+    def shown(self, table: Table) -> Any:
+        """The cells as a reader sees them: text, None for gaps."""
+        return cell_texts(table.frame[self.name]).to_numpy(dtype=object)
+
+    def became(self) -> str:
+        """What the column became, in words."""
+        gaps = ", one of them for gaps" if NO_VALUE in self.categories else ""
+        return f"{len(self.categories)} categories{gaps}"
+
+    def unseen(self, table: Table) -> str | None:
+        """A sentence on cells that the model does not know."""
+        cells = category_cells(table.frame[self.name])
+        rows = np.flatnonzero(~np.isin(cells, self.categories))
+        if not len(rows):
+            return None
+        return (
+            f"Column {self.name!r} has values that the model does not know (new, or rare in its "
+            f"training data) in {len(rows)} of {len(cells)} rows, such as "
+            f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}. They count as none of the known "
+            "values."
+        )
+
+
+def category_cells(column: "pandas.Series") -> NDArray:
+    """The texts of a column, (n,), with NO_VALUE for gaps."""
+    texts = cell_texts(column)
+    return texts.where(texts.notna(), NO_VALUE).to_numpy(dtype=object)
+
+
+@dataclass(frozen=True)
+class OrderedColumn:
+    """A column of ordered categories.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple of str
+        From the lowest to the highest.
+    fill : int
+        The number of the level that stands for a gap: the median.
+    has_gaps : bool
+        Whether a second feature is 1 for gaps.
+    """
+
+    name: str
+    levels: tuple[str, ...] = ()
+    fill: int = 0
+    has_gaps: bool = False
+
+    kind = "ordered"
+
+    @classmethod
+    def fit(cls, table: Table, name: str, found: Understood) -> "OrderedColumn":
+        """The levels in their order: the type's, that of numbers, or the alphabet's."""
+        column = table.frame[name]
+        texts = cell_texts(column)
+        if isinstance(column.dtype, pandas_module().CategoricalDtype):
+            held = cell_texts(pandas_module().Series(column.cat.categories, dtype=object))
+            levels = [text for text in held if text is not None]
+        else:
+            different = list(texts.dropna().unique())
+            numbers = to_numbers(different)
+            order = np.argsort(different if np.isnan(numbers).any() else numbers, kind="stable")
+            levels = [different[i] for i in order]
+        position = cls(name, tuple(levels))._positions(table)
+        gaps = int(np.isnan(position).sum())
+        fill = int(np.nanmedian(position)) if gaps < len(position) else 0
+        return cls(name, tuple(levels), fill, gaps >= LEAST_GAPS)
+
+    def _positions(self, table: Table) -> Array:
+        """The number of each cell's level, NaN for gaps and unknown texts."""
+        numbers = {level: float(i) for i, level in enumerate(self.levels)}
+        return cell_texts(table.frame[self.name]).map(numbers).to_numpy(dtype=np.float64)
+
+    @property
+    def texts(self) -> tuple[str | None, ...]:
+        """The levels, and None for gaps if these matter."""
+        return (*self.levels, None) if self.has_gaps else self.levels
+
+    @property
+    def settings(self) -> Array:
+        """The features of each text, and of any other text in the last row, (K + 1, f)."""
+        numbers = np.append(np.arange(len(self.levels)), self.fill).astype(np.float64)[:, None]
+        if not self.has_gaps:
+            return numbers
+        gaps = np.append(np.zeros(len(self.levels)), 1.0)[:, None]
+        known = np.hstack([numbers, gaps])
+        return np.vstack([known, known[-1:]])
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return [self.name, f"{self.name} is {NO_VALUE}"] if self.has_gaps else [self.name]
+
+    @property
+    def indicators(self) -> list[int]:
+        """Which of the features are 0 or 1."""
+        return [1] if self.has_gaps else []
+
+    def encode(self, table: Table) -> Array:
+        """The features of a table, (n, f)."""
+        numbers = self._positions(table)
+        gaps = np.isnan(numbers)
+        filled = np.where(gaps, self.fill, numbers)
+        return np.column_stack([filled, gaps] if self.has_gaps else [filled]).astype(np.float64)
+
+    def shown(self, table: Table) -> Any:
+        """The cells as a reader sees them: text, None for gaps."""
+        return cell_texts(table.frame[self.name]).to_numpy(dtype=object)
+
+    def became(self) -> str:
+        """What the column became, in words."""
+        gaps = ", and a second feature for gaps" if self.has_gaps else ""
+        ends = f"from {shortened(self.levels[0], 20)} to {shortened(self.levels[-1], 20)}"
+        return f"one number, the position among {len(self.levels)} levels {ends}{gaps}"
+
+    def unseen(self, table: Table) -> str | None:
+        """A sentence on cells that the model does not know."""
+        texts = cell_texts(table.frame[self.name])
+        rows = np.flatnonzero((texts.notna() & ~texts.isin(self.levels)).to_numpy())
+        if not len(rows):
+            return None
+        return (
+            f"Column {self.name!r} has values that are none of its levels in {len(rows)} of "
+            f"{len(texts)} rows, such as {shortened(texts.iloc[rows[0]])!r} in row {rows[0] + 1}. "
+            "They count as gaps."
+        )

@@ -1,0 +1,382 @@
+"""What TableRegressor and TableClassifier share: everything but the meaning of the targets.
+
+`fit` reads as what happens: read the table, decide on the encoding, choose the scale of the target,
+learn and judge. Axis letters: n or q rows, c columns, d features, m targets.
+"""
+
+import time
+from dataclasses import replace
+from numbers import Integral, Real
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks.arguments import check_groups, check_sample_weights, check_some_weight
+from ..checks.parameters import Floats
+from ..io import save
+from ..models.explanation import LocalExplanation
+from ..search.estimators import fixed_seed
+from .encoding import Encoding, fit_encoding
+from .importances import importances_of
+from .inputs import check_columns, read_inputs
+from .model import EncodedModel
+from .procedure import Task, best_params, fold_numbers, learn
+from .table import Table, as_table
+from .targets import outputs
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = NDArray[np.float64]
+
+# What a file holds of a fitted model beside its parts.
+FITTED = ["best_params_", "cv_prediction_", "cv_score_", "target_names_"]
+FITTED += ["n_features_in_", "feature_names_in_", "_folds", "_unseen"]
+
+
+class TableEstimator(BaseEstimator):
+    """A model of raw tables without the meaning of the targets, which a subclass gives."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "prefer": [StrOptions({"accurate", "simple"})],
+        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
+        "types": [None, dict],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _is_classifier: bool
+    cv_prediction_: NDArray | None
+    cv_score_: float
+    _unseen: NDArray | None  # as `cv_prediction_`, on the scale of the model
+
+    def __init__(
+        self,
+        model: Any = "single",
+        *,
+        prefer: str = "accurate",
+        time_budget: float | None = None,
+        types: dict[str, str] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.model = model
+        self.prefer = prefer
+        self.time_budget = time_budget
+        self.types = types
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Understand the columns, choose parameters, fit, and judge on unseen rows.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, or array-like (n, c)
+        y : array-like (n,), for regression also (n, m), or the name of a column of X
+            Its name, or names, are those of the targets.
+        sample_weight : array-like (n,), optional
+            How often each row counts.
+        groups : array-like (n,), optional
+            Which rows belong together, such as those of one person: they are in one fold.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        started = time.monotonic()
+        table, y, left_out, types = read_inputs(self, X, y, self.types)
+        targets, self.target_names_ = self._read_targets(y)
+        self._check_lengths(table, targets)
+        encoding = fit_encoding(table, types, ignore=left_out)
+        weights = check_sample_weights(sample_weight, len(table))
+        check_some_weight(weights)
+        grouped = check_groups(groups, len(table))
+        seed = fixed_seed(self.random_state)
+        task = Task(
+            X=encoding.inputs(table),
+            y=targets,
+            classify=self._is_classifier,
+            weights=weights,
+            folds=fold_numbers(targets, self._is_classifier, seed, grouped),
+            indicators=encoding.indicators,
+            prefer=self.prefer,
+            n_jobs=self.n_jobs,
+            seed=seed,
+            verbose=self.verbose,
+            started=started,
+            budget=self.time_budget,
+        )
+        self._choose_scale(task)
+        task = replace(task, y=self.to_model_scale(targets))
+        learnt = learn(self.model, task)
+        self.estimator_, self._encoding = learnt.estimator, encoding
+        self.search_ = learnt.search
+        self.best_params_ = best_params(learnt)
+        self._folds = task.folds
+        self._unseen = learnt.unseen
+        self._set_judgement(targets, learnt.unseen, weights)
+        return self
+
+    def of_parts(self, encoding: Encoding, estimator: Any, target_names: list[str]) -> Self:
+        """Become the model of parts that were fitted elsewhere, without a judgement.
+
+        Parameters
+        ----------
+        encoding : Encoding
+        estimator : a fitted model of its features
+        target_names : list of str
+        """
+        self.estimator_, self._encoding, self.search_ = estimator, encoding, None
+        self.target_names_, self.best_params_ = target_names, {}
+        names = [name for name, _ in encoding.reasons]
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        self._folds = np.zeros(0, dtype=np.intp)
+        self._forget_judgement()
+        return self
+
+    def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Add rows to a fitted model, with the encoding that it has."""
+        if isinstance(y, str):
+            y = X[y]
+        targets, _ = self._read_targets(y)
+        inputs = self.encode(X)
+        self._check_lengths(inputs, targets)
+        self.estimator_.partial_fit(inputs, self.to_model_scale(targets), sample_weight)
+        self._forget_judgement()
+        return self
+
+    def forget(self, indices: ArrayLike) -> Self:
+        """Remove rows, by their numbers in the order in which they came.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.estimator_.forget(indices)
+        self._forget_judgement()
+        return self
+
+    def _forget_judgement(self) -> None:
+        """The judgement was of other rows."""
+        self.cv_prediction_, self.cv_score_, self._unseen = None, np.nan, None
+        self.__dict__.pop("_importances", None)
+
+    # --- What there is of a fitted model ---------------------------------------------------------
+
+    @property
+    def encoding_(self) -> "pandas.DataFrame":
+        """What became of each column of the table, and why."""
+        check_is_fitted(self)
+        return self._encoding.to_frame()
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """How many rows the model keeps."""
+        check_is_fitted(self)
+        return self.estimator_.n_samples_fit_
+
+    @property
+    def table_model(self) -> EncodedModel:
+        """The estimator behind its encoding, as pictures and reports take it.
+
+        Where the log of the target was modelled, it is in logs.
+        """
+        check_is_fitted(self)
+        known = None
+        if self._unseen is not None and not np.isnan(self._unseen).any():
+            known = self._unseen, self._folds
+        return EncodedModel(
+            self._encoding, self.estimator_, self._page_targets, self.true_targets, known
+        )
+
+    @property
+    def folds_(self) -> NDArray[np.intp]:
+        """The fold of each training row in `cv_prediction_`, (n,)."""
+        check_is_fitted(self)
+        return self._folds
+
+    def true_targets(self, X: Any) -> NDArray:
+        """The targets that rows of a table hold, on the scale of `table_model`."""
+        table, names = as_table(X, self._encoding.missing), tuple(self.target_names_)
+        return self.to_model_scale(outputs(table, names, classify=self._is_classifier))
+
+    @property
+    def column_numbers(self) -> NDArray[np.intp]:
+        """The number of the column that each feature of `estimator_` comes from, (d,)."""
+        return self._encoding.owners
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How much each column moves predictions, (c,): computed when it is first read.
+
+        The mean squared change of predictions when a column's cells are exchanged between rows,
+        as parts of the sum over all columns. Columns that are left out have 0.
+        """
+        check_is_fitted(self)
+        if "_importances" not in self.__dict__:
+            moved = importances_of(self._encoding, self.estimator_)
+            columns = [name for name, _ in self._encoding.reasons]
+            self._importances = np.array([moved.get(name, 0.0) for name in columns])
+        return self._importances
+
+    def encode(self, X: Any) -> "pandas.DataFrame":
+        """The features that `estimator_` takes, (q, d)."""
+        table = self.read(X)
+        return self._encoding.inputs(table)
+
+    def read(self, X: Any) -> Table:
+        """Rows as a table with the names of the columns of `fit`."""
+        check_is_fitted(self)
+        return check_columns(self, X, self._encoding)
+
+    def notes(self, X: Any) -> list[str]:
+        """A sentence per column of X with cells that the model does not know."""
+        table = self.read(X)
+        return self._encoding.unseen(table)
+
+    def explain(self, X: Any) -> LocalExplanation:
+        """The exact linear models of the scores of the classes, by column of the table.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like (q, c)
+
+        Returns
+        -------
+        LocalExplanation
+            Contributions and intercept sum to the scores. A cell that is no number has the value
+            1, so that its coefficient is what the cell adds.
+        """
+        table = self.read(X)
+        raw = self.estimator_.explain(self._encoding.inputs(table))
+        index = getattr(X, "index", None)
+        cells = self._encoding.cells(table)
+        return self.in_units(self.table_model.by_column(raw, cells, index))
+
+    def explain_samples(self, indices: ArrayLike | None = None) -> LocalExplanation:
+        """Explain rows of the training table, none by itself, as `explain` does new ones."""
+        return self.in_units(self.table_model.explain_samples(indices))
+
+    def _of_this(self, why: LocalExplanation) -> LocalExplanation:
+        """An explanation that names this model as the one that was asked."""
+        return replace(why, model=self, target_names=self._unit_names)
+
+    @property
+    def _unit_names(self) -> list[str]:
+        return self.target_names_
+
+    def novelty(self, X: Any) -> Array:
+        """How unusual each row is, (q,), as `FALLRegressor.novelty`."""
+        inputs = self.encode(X)
+        return self.estimator_.novelty(inputs)
+
+    def influence(self, X: Any) -> Any:
+        """How much each training row counts in predictions, as `FALLRegressor.influence`.
+
+        Where the log of the target was modelled, in predictions of the log.
+        """
+        inputs = self.encode(X)
+        return self.estimator_.influence(inputs)
+
+    def combinations(self, raw: LocalExplanation) -> Array:
+        """The coefficients of columns as combinations of those of features: see `EncodedModel`."""
+        return self.table_model.combinations(raw)
+
+    def by_number(self, values: Array) -> Array:
+        """Values of features by column: see `EncodedModel`."""
+        return self.table_model.by_number(values)
+
+    # --- Files -----------------------------------------------------------------------------------
+
+    def save(self, path: str | Path | IO[bytes]) -> None:
+        """Write the model to a file that `locallinear.load` reads; it is complete or absent."""
+        check_is_fitted(self)
+        save(self, path)
+
+    def fitted_state(self) -> dict[str, Any]:
+        """What a file holds of the model."""
+        attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+        return {
+            "encoding": self._encoding.to_dict(),
+            "estimator": self.estimator_,
+            "attributes": attributes,
+            **self._extra_state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the state that `fitted_state` returned."""
+        self._encoding = Encoding.from_dict(state["encoding"])
+        for name in FITTED:
+            if name in state["attributes"]:
+                setattr(self, name, state["attributes"][name])
+        self._restore_extra(state)
+        n_inputs = len(self._encoding.owners)
+        if state["estimator"].n_features_in_ != n_inputs:
+            raise ValueError(
+                f"its table has {n_inputs} features, and its model "
+                f"{state['estimator'].n_features_in_}"
+            )
+        self.estimator_ = state["estimator"]
+
+    def _extra_state(self) -> dict[str, Any]:
+        """What a file holds beside the common parts."""
+        return {}
+
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        """Take over what `_extra_state` returned."""
+
+    # --- The meaning of the targets --------------------------------------------------------------
+
+    def _check_lengths(self, table: Any, y: NDArray) -> None:
+        if len(table) != len(y):
+            raise ValueError(
+                f"X has {len(table)} rows, but y has {len(y)} targets; give one target per row"
+            )
+
+    def _read_targets(self, y: Any) -> tuple[NDArray, list[str]]:
+        """Checked targets and their names."""
+        raise NotImplementedError
+
+    def _choose_scale(self, task: Task) -> None:
+        """Decide on the scale of the targets."""
+
+    def to_model_scale(self, y: NDArray) -> NDArray:
+        """Targets as `table_model` has them."""
+        return y
+
+    def in_units(self, why: LocalExplanation) -> LocalExplanation:
+        """An explanation by `table_model` as `explain` returns it."""
+        return self._of_this(why)
+
+    def _set_judgement(self, y: NDArray, unseen: NDArray, weights: Array | None) -> None:
+        """Set `cv_prediction_` and `cv_score_`."""
+        raise NotImplementedError
+
+    @property
+    def _page_targets(self) -> list[str]:
+        """Names of what the estimator predicts."""
+        raise NotImplementedError

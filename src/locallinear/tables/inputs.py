@@ -1,0 +1,109 @@
+"""X and y of a table's model, as users pass them: frames, arrays, and the name of a column."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from .cells import pandas_module
+from .encoding import Encoding
+from .kinds import check_types
+from .table import Table, TableError, array_names, as_table
+
+
+def read_inputs(
+    estimator: BaseEstimator, X: Any, y: Any, types: dict[str, str] | None
+) -> tuple[Table, Any, dict[str, str], dict[str, str]]:
+    """The table of X, the targets, the columns to leave out with reasons, and kinds of columns.
+
+    Sets `n_features_in_` and `feature_names_in_` of the estimator.
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None; pass "
+            "the targets, or the name of a column of X"
+        )
+    named = [y] if isinstance(y, str) else []
+    if isinstance(y, list) and y and all(isinstance(name, str) for name in y):
+        named = y if hasattr(X, "columns") and set(y) <= set(map(str, X.columns)) else []
+    table = X if isinstance(X, Table) else _first_table(estimator, X)
+    if named:
+        table.require(named, "the target")
+        y = table.frame[named[0]] if len(named) == 1 else table.frame[named]
+        table = table.without(named)
+    if not len(table):
+        raise ValueError(f"Found array with 0 sample(s) (shape={table.frame.shape}): X has no rows")
+    if table is X or named:
+        estimator.n_features_in_ = len(table.columns)
+        estimator.feature_names_in_ = np.array(table.columns, dtype=object)
+    kinds = check_types(types, table.columns)
+    if not hasattr(estimator, "feature_names_in_") and np.asarray(X).dtype.kind in "biuf":
+        kinds = dict.fromkeys(table.columns, "number") | kinds
+    return table, y, _copies_of(table, y), kinds
+
+
+def _first_table(estimator: BaseEstimator, X: Any) -> Table:
+    """X of a fit as a table."""
+    if issparse(X):
+        raise TypeError("X is sparse, but a table is dense; pass a DataFrame, or X.toarray()")
+    estimator.__dict__.pop("feature_names_in_", None)
+    if hasattr(X, "columns"):
+        frame = as_table(X)
+        estimator.n_features_in_ = len(frame.columns)
+        estimator.feature_names_in_ = np.array(frame.columns, dtype=object)
+        return frame
+    return as_table(_checked_array(estimator, X, reset=True))
+
+
+def _checked_array(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray:
+    values = np.asarray(X)
+    numeric = values.dtype.kind in "biufc"
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype="numeric" if numeric else None,
+        ensure_all_finite="allow-nan" if numeric else False,
+    )
+
+
+def _copies_of(table: Table, y: Any) -> dict[str, str]:
+    """Columns that are the target itself, by its name and its values."""
+    name = getattr(y, "name", None)
+    if name is None or callable(name) or str(name) not in table.columns:
+        return {}
+    column, targets = table.frame[str(name)], pandas_module().Series(np.asarray(y, dtype=object))
+    if len(column) != len(targets) or not (column.astype(object) == targets).all():
+        return {}
+    return {str(name): "it is the target"}
+
+
+def check_columns(estimator: BaseEstimator, X: Any, encoding: Encoding) -> Table:
+    """Rows to predict as a table with the columns of the fit, in any order."""
+    if isinstance(X, Table):
+        return X
+    if issparse(X):
+        raise TypeError("X is sparse, but a table is dense; pass a DataFrame, or X.toarray()")
+    names = getattr(estimator, "feature_names_in_", None)
+    if hasattr(X, "columns"):
+        table = as_table(X, encoding.missing)
+        if names is None:  # fitted on an array: by position
+            _check_count(estimator, len(table.columns))
+            return Table(table.frame.set_axis(array_names(len(table.columns)), axis=1))
+        if not len(table):
+            raise TableError(f"{table.name} has no rows.")
+        return table
+    values = _checked_array(estimator, X, reset=False)
+    table = as_table(values, encoding.missing)
+    return table if names is None else Table(table.frame.set_axis(list(names), axis=1))
+
+
+def _check_count(estimator: BaseEstimator, count: int) -> None:
+    if count != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {count} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input; pass the columns of the fit"
+        )

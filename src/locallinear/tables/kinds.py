@@ -1,0 +1,258 @@
+"""What a column of a table is: numbers, categories, ordered ones, text, dates, or nothing to learn.
+
+`understand` guesses the kind from the type and the cells of a column, and says why. A user's word
+replaces the guess. Types of pandas are respected: a category of integers is a category.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import cells as reading
+from .cells import GAP_WORDS, LEADING_ZERO, cell_texts, pandas_module, to_numbers
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = NDArray[np.float64]
+
+KINDS = ("number", "category", "ordered", "text", "date", "skip")
+
+# A column of text with more different values is text; of a shorter one each value is a category.
+MAX_CATEGORIES = 30
+# So many rows, at least, tell a count of the rows from a short list of numbers.
+LEAST_COUNTED = 20
+# A column where this share of the cells are different from all others names the rows.
+NAMES_ROWS = 0.9
+
+# Names of columns whose whole numbers are codes, or name rows.
+CODES = re.compile(r"(^|[\W_])(zip|zip_?code|post_?code|postal(_?code)?|plz|code|sic|naics|icd)$")
+IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unnamed: \d+$")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+# How cells of text are read as numbers, and what they are then called.
+AS_NUMBERS = {
+    "percentages": reading.percentages,
+    "amounts of money": reading.currencies,
+    "durations in hours": reading.durations,
+    "numbers with marks between thousands": reading.grouped,
+}
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What a column is.
+
+    Attributes
+    ----------
+    kind : one of KINDS
+    reason : str
+        Why, in words that follow "because".
+    cells : str
+        For numbers how the cells are written, "numbers" or a key of `AS_NUMBERS`; for dates the
+        format of cells of text, or "".
+    """
+
+    kind: str
+    reason: str
+    cells: str = "numbers"
+
+
+def understand(column: "pandas.Series", wanted: str | None = None) -> Understood:
+    """What a column is, or what the user wants it to be."""
+    if wanted is not None:
+        return _as_wanted(column, wanted)
+    nothing = _nothing_to_learn(column)
+    if nothing is not None:
+        return nothing
+    types = pandas_module().api.types
+    if isinstance(column.dtype, pandas_module().CategoricalDtype):
+        return _of_categories(column)
+    if types.is_bool_dtype(column.dtype) and column.dtype != object:
+        return Understood("category", "it is true or false")
+    if types.is_datetime64_any_dtype(column.dtype) or is_period(column):
+        return Understood("date", "it has the type of times", "")
+    if types.is_timedelta64_dtype(column.dtype):
+        return Understood("number", "it has the type of durations", "durations in hours")
+    if types.is_numeric_dtype(column.dtype):
+        return _of_numbers(column, str(column.name))
+    return _of_objects(column)
+
+
+def is_period(column: "pandas.Series") -> bool:
+    """Whether a column has pandas' type of periods."""
+    return isinstance(column.dtype, pandas_module().PeriodDtype)
+
+
+def _as_wanted(column: "pandas.Series", wanted: str) -> Understood:
+    reason = "types says so"
+    if wanted == "number":
+        texts = cell_texts(column)
+        for name, read in AS_NUMBERS.items():
+            plain = to_numbers(texts)
+            if np.isnan(plain[texts.notna()]).any() and _all_read(read(texts), texts):
+                return Understood("number", reason, name)
+    if wanted == "date":
+        form = None if _is_time(column) else reading.dates(cell_texts(column))[1]
+        return Understood("date", reason, form or "")
+    return Understood(wanted, reason)
+
+
+def _is_time(column: "pandas.Series") -> bool:
+    return (
+        pandas_module().api.types.is_datetime64_any_dtype(column.dtype)
+        or is_period(column)
+        or _holds_times(column)
+    )
+
+
+def _holds_times(column: "pandas.Series") -> bool:
+    """Whether all values are times or dates of Python, in a column of objects."""
+    if column.dtype != object:
+        return False
+    from datetime import date
+
+    values = column.dropna()
+    return bool(len(values)) and all(isinstance(value, date) for value in values)
+
+
+def _nothing_to_learn(column: "pandas.Series") -> Understood | None:
+    """Why a model can learn nothing from a column, whatever its type."""
+    known = column[column.notna()]
+    if not len(known):
+        return Understood("skip", "it has no values")
+    texts = known.astype(str) if known.dtype == object else known
+    if (texts == texts.iloc[0]).all() and len(known) == len(column):
+        return Understood("skip", "all its values are equal")
+    return None
+
+
+def _of_categories(column: "pandas.Series") -> Understood:
+    levels = int(column.nunique())
+    if column.cat.ordered:
+        return Understood("ordered", "it has the type of ordered categories")
+    if levels > MAX_CATEGORIES:
+        return Understood("text", f"it has the type of categories, and {levels} different ones")
+    return Understood("category", "it has the type of categories")
+
+
+def _of_numbers(column: "pandas.Series", name: str) -> Understood:
+    values = column.dropna().to_numpy(dtype=np.float64)
+    finite = values[np.isfinite(values)]
+    whole = len(finite) == len(values) and bool((values == np.floor(values)).all())
+    different = len(np.unique(values))
+    if whole:
+        if len(column) == len(values) > LEAST_COUNTED and counts_rows(values):
+            return Understood("skip", "it counts the rows")
+        if IDENTIFIERS.search(name.casefold()) and different == len(values) > LEAST_COUNTED:
+            return Understood("skip", "its name and its different numbers are those of a key")
+        if written_dates(values):
+            return Understood("date", "its numbers are days such as 20240131", "%Y%m%d")
+        if CODES.search(name.casefold()) and different > 2:
+            kind = "category" if different <= MAX_CATEGORIES else "text"
+            return Understood(kind, "its name says that the numbers are codes")
+    return Understood("number", "it holds numbers")
+
+
+def counts_rows(values: Array) -> bool:
+    """Whether the numbers rise in steps of one, except where a few rows were left out."""
+    steps = np.diff(values)
+    return bool(
+        (steps >= 1).all() and (steps == 1).mean() > 0.9 and steps.sum() < 1.2 * len(values)
+    )
+
+
+def written_dates(values: Array) -> bool:
+    """Whether whole numbers are all days as in 20240131, and several of them."""
+    if len(values) < 2 or values.min() < 19000101 or values.max() > 21001231:
+        return False
+    month, day = values // 100 % 100, values % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
+
+
+def _of_objects(column: "pandas.Series") -> Understood:
+    """What a column of text or of objects is."""
+    if _holds_times(column):
+        return Understood("date", "it holds times", "")
+    texts = cell_texts(column)
+    values = texts.dropna()
+    gaps = values.str.casefold().isin(GAP_WORDS)
+    rest = values[~gaps]
+    if not len(rest):
+        return Understood("category", "it holds text with few different values")
+    numbers = to_numbers(rest)
+    is_number = ~np.isnan(numbers)
+    zeros = rest[rest.str.fullmatch(LEADING_ZERO)]
+    if is_number.all() and len(zeros):
+        return _few_or_many(values, "its numbers begin with zeros, as codes do")
+    if is_number.all():
+        found = _of_numbers(pandas_module().Series(numbers, name=column.name), str(column.name))
+        return found if found.kind != "number" else Understood("number", "it holds numbers")
+    words = rest[~is_number].nunique()
+    many = len(np.unique(numbers[is_number])) > 2 * words
+    if is_number.mean() > 0.5 and many and not _all_read(reading.grouped(rest), rest):
+        return Understood("number", "most of its cells are numbers")
+    for name, read in AS_NUMBERS.items():
+        if _all_read(read(rest), rest):
+            return Understood("number", f"its cells are {name}", name)
+    form = reading.dates(rest)[1]
+    if form is not None and rest.nunique() > 1:
+        return Understood("date", "its cells are times", form)
+    return _of_texts(values)
+
+
+def _all_read(found: Array, texts: "pandas.Series") -> bool:
+    return not np.isnan(found[texts.notna().to_numpy()]).any()
+
+
+def _of_texts(values: "pandas.Series") -> Understood:
+    n, different = len(values), int(values.nunique())
+    if different > MAX_CATEGORIES and different > NAMES_ROWS * n and not _shares_words(values):
+        return Understood("skip", f"it has {different} different texts in {n} rows, like names")
+    if different == n > 1 and n > LEAST_COUNTED and not _shares_words(values):
+        return Understood("skip", f"it has {different} different texts in {n} rows, like names")
+    return _few_or_many(values, "it holds text with few different values")
+
+
+def _few_or_many(values: "pandas.Series", reason: str) -> Understood:
+    different = int(values.nunique())
+    if different <= MAX_CATEGORIES:
+        return Understood("category", reason)
+    return Understood("text", f"it holds text with {different} different values")
+
+
+def _shares_words(values: "pandas.Series") -> bool:
+    """Whether most texts have a word in common with some others, but not with nearly all."""
+    words = [set(WORD.findall(text.casefold())) for text in values]
+    counts: dict[str, int] = {}
+    for one in words:
+        for word in one:
+            counts[word] = counts.get(word, 0) + 1
+    telling = {word for word, count in counts.items() if 2 <= count <= NAMES_ROWS * len(words)}
+    return bool(np.mean([bool(one & telling) for one in words]) > 0.5)
+
+
+def check_types(types: Any, names: list[str]) -> dict[str, str]:
+    """The kinds that a user gives to columns; an error for one that is none of the kinds."""
+    if types is None:
+        return {}
+    if not hasattr(types, "items"):
+        raise ValueError(
+            f"types must be a dict from columns to kinds, but is a {type(types).__name__}; write "
+            "types={'month': 'category'}"
+        )
+    for name, kind in types.items():
+        if name not in names:
+            raise ValueError(
+                f"types names the column {name!r}, which X does not have; its columns are "
+                f"{', '.join(map(str, names[:8]))}"
+            )
+        if kind not in KINDS:
+            raise ValueError(
+                f"types says that column {name!r} is {kind!r}, but a kind is one of "
+                f"{', '.join(KINDS)}"
+            )
+    return dict(types)

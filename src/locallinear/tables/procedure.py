@@ -1,0 +1,294 @@
+"""The procedure behind a table's model: choose parameters, fit, and judge on unseen rows.
+
+The rows are cut into folds once. The search compares configurations on these folds (of many rows,
+on a sample of them). For the judgement, the rows of each fold are predicted by the configuration
+that is best on the *other* folds, fitted on the other folds: what is judged is the procedure, and
+no row has a say in the choice of the model that predicts it. It costs one fit per fold and no
+second search. Axis letters: n rows, d features, m targets.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from ..ensemble.ensemble import Ensemble
+from ..ensemble.estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
+from ..models.calibration import scores_of_all
+from ..models.estimators import FALLClassifier, FALLRegressor
+from ..models.fall import FALL
+from ..runtime.progress import Bar
+from ..search.estimators import FALLClassifierCV, FALLRegressorCV
+from ..search.grids import GRIDS, Grid
+from ..search.preference import preferred
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+N_FOLDS = 3
+# Rows that choose parameters, at most.
+MOST_SEARCHED = 5000
+# Rows cost more the more there are; a judgement of all is predicted from that of a sample.
+MORE_THAN_LINEAR = 1.2
+# The share of a time budget after which a search ends, without and with rows beyond its sample.
+SEARCHED_BY, SEARCHED_BY_LARGE = 0.8, 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be learnt, and how.
+
+    Attributes
+    ----------
+    X : DataFrame (n, d)
+    y : array (n,) or (n, m)
+    classify : bool
+    weights : array (n,) or None
+    folds : array (n,)
+        The fold that tests each row.
+    indicators : tuple of int
+        Features that are 0 or 1.
+    prefer, n_jobs, seed, verbose : as parameters of `TableRegressor`
+    started, budget : float, float or None
+        When the fit began, by `time.monotonic`, and how many seconds it may take.
+    """
+
+    X: Any
+    y: NDArray
+    classify: bool
+    weights: Array | None
+    folds: Rows
+    indicators: tuple[int, ...]
+    prefer: str
+    n_jobs: int | None
+    seed: int
+    verbose: int
+    started: float
+    budget: float | None
+
+    def left(self, share: float = 1.0) -> float | None:
+        """Seconds until a share of the budget is used, but some in any case; None for no end."""
+        if self.budget is None:
+            return None
+        return max(0.02 * self.budget, self.started + share * self.budget - time.monotonic())
+
+    def take(self, rows: Rows) -> tuple[Any, NDArray, Array | None]:
+        """X, y and weights of some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return self.X.iloc[rows], self.y[rows], weights
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A fitted estimator, and what its procedure says of rows that it had not seen.
+
+    Attributes
+    ----------
+    estimator : FALL or Ensemble
+    search : the search that chose its parameters, or None
+    unseen : array (n,) or (n, m)
+        Predictions (for classes, probabilities) of the rows; NaN for rows that there was no time
+        for.
+    """
+
+    estimator: Any
+    search: Any
+    unseen: NDArray
+
+
+def fold_numbers(y: NDArray, classify: bool, seed: int, groups: NDArray | None = None) -> Rows:
+    """The fold of each row, (n,): shuffled, with every class in each where it has enough rows."""
+    n_folds = max(2, min(N_FOLDS, len(y) // 2))
+    if groups is not None:
+        names, codes = np.unique(groups, return_inverse=True)
+        of_group = np.random.RandomState(seed).permutation(len(names)) % n_folds
+        return of_group[codes]
+    enough = classify and np.unique(y, return_counts=True)[1].min() >= n_folds
+    splitter = (StratifiedKFold if enough else KFold)(n_folds, shuffle=True, random_state=seed)
+    numbers = np.zeros(len(y), dtype=np.intp)
+    for k, (_, test) in enumerate(splitter.split(np.zeros(len(y)), y)):
+        numbers[test] = k
+    return numbers
+
+
+def learn(model: Any, task: Task) -> Learnt:
+    """Fit "single", "ensemble" or an estimator of the library on a task, and judge it."""
+    estimator = make_estimator(model, task)
+    fitted = estimator.fit(task.X, task.y, task.weights)
+    best = getattr(fitted, "best_estimator_", fitted)
+    chosen = [best] * (task.folds.max() + 1)
+    if getattr(fitted, "n_splits_", None) == len(chosen) > 1:
+        chosen = [_without_fold(fitted, best, k) for k in range(len(chosen))]
+    search = fitted if best is not fitted else None
+    return Learnt(best, search, _unseen(best, chosen, task))
+
+
+def make_estimator(model: Any, task: Task) -> Any:
+    """The estimator that learns a task, not fitted."""
+    common = {"n_jobs": task.n_jobs, "random_state": task.seed, "verbose": task.verbose}
+    indicators = {"indicators": [task.indicators]} if task.indicators else {}
+    grid = GRIDS["simple" if task.prefer == "simple" else "default"] | indicators
+    splits = _sampled_splits(task)
+    share = SEARCHED_BY if len(task.X) <= MOST_SEARCHED else SEARCHED_BY_LARGE
+    if model == "single":
+        kind: Any = FALLClassifierCV if task.classify else FALLRegressorCV
+        return kind(grid, cv=splits, prefer=task.prefer, time_budget=task.left(share), **common)
+    if model == "ensemble":
+        kind = FALLEnsembleClassifier if task.classify else FALLEnsembleRegressor
+        return kind(search=grid, cv=splits, time_budget=task.left(share), **common)
+    return _adapted(clone(model), task, splits, indicators)
+
+
+def _adapted(given: Any, task: Task, splits: list[tuple[Rows, Rows]], indicators: Grid) -> Any:
+    """A user's estimator with what it leaves open: indicators, folds, chance and threads."""
+    for name, value in (("random_state", task.seed), ("n_jobs", task.n_jobs)):
+        if getattr(given, name) is None:
+            given.set_params(**{name: value})
+    if isinstance(given, FALL):
+        if given.indicators is None and task.indicators:
+            given.set_params(indicators=task.indicators)
+        return given
+    name = "search" if isinstance(given, Ensemble) else "grid"
+    grid = getattr(given, name)
+    if grid is None and given.estimator is not None:
+        given.set_params(estimator=_adapted(clone(given.estimator), task, splits, indicators))
+    elif grid is not None:
+        simple = grid == "default" and getattr(given, "prefer", None) == "simple"
+        values = GRIDS["simple" if simple else grid] if isinstance(grid, str) else grid
+        given.set_params(**{name: indicators | values})
+        if given.cv is None or isinstance(given.cv, int):
+            given.set_params(cv=splits)
+    return given
+
+
+def sampled_rows(task: Task) -> Rows:
+    """At most `MOST_SEARCHED` rows, drawn at random, with every class among them."""
+    rows = np.arange(len(task.X))
+    if len(rows) <= MOST_SEARCHED:
+        return rows
+    drawn = np.random.RandomState(task.seed).permutation(len(rows))[:MOST_SEARCHED]
+    if task.classify:
+        drawn = np.union1d(drawn, np.unique(task.y, return_index=True)[1])
+    return np.sort(drawn)
+
+
+def _sampled_splits(task: Task) -> list[tuple[Rows, Rows]]:
+    """The folds as pairs of rows, of a sample of the rows."""
+    rows = sampled_rows(task)
+    folds = task.folds[rows]
+    return [(rows[folds != k], rows[folds == k]) for k in np.unique(folds)]
+
+
+def _without_fold(search: Any, best: FALL, k: int) -> FALL:
+    """The best configuration by the scores of all folds but one, not fitted."""
+    results, n_splits = search.cv_results_, search.n_splits_
+    others = [results[f"split{i}_test_score"] for i in range(n_splits) if i != k]
+    scores = np.array(others)
+    mean = scores.mean(axis=0)
+    if not np.isfinite(mean).any():
+        return best
+    order = np.where(np.isfinite(mean), -mean, np.inf)
+    part = results | {
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=0),
+        "rank_test_score": order,
+    }
+    row = preferred(part, n_splits - 1, search.prefer)
+    names = [name for name in results if name.startswith("param_")]
+    values = {name.removeprefix("param_"): results[name][row] for name in names}
+    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in values.items()}
+    return clone(best).set_params(**plain)
+
+
+def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray:
+    """Predictions of each fold's rows by its estimator, fitted on the other folds.
+
+    Where the time is too short for all of many rows, those of a sample of them; NaN for the rest.
+    """
+    known = best.out_of_fold()
+    if known is not None:
+        return known[0]
+    rows = np.arange(len(task.y))
+    left = task.left()
+    if left is None or len(rows) <= MOST_SEARCHED:
+        return _predict_folds(best, chosen, task, rows)
+    began, sample = time.monotonic(), sampled_rows(task)
+    found = _predict_folds(best, chosen, task, sample)
+    took = (time.monotonic() - began) * MORE_THAN_LINEAR * len(rows) / len(sample)
+    return found if took > left else _predict_folds(best, chosen, task, rows)
+
+
+def _predict_folds(best: Any, chosen: list[Any], task: Task, rows: Rows) -> NDArray:
+    """Predictions of some rows, each fold by its estimator fitted on these rows of other folds."""
+    classify = is_classifier(best)
+    m = len(best.classes_) if classify else np.reshape(task.y, (len(task.y), -1)).shape[1]
+    found, show = np.full((len(task.y), m), np.nan), bool(task.verbose)
+    with Bar(len(chosen), "folds", title="Judging on unseen rows", show=show) as bar:
+        for k, estimator in enumerate(chosen):
+            test = rows[task.folds[rows] == k]
+            if len(test):
+                X, y, weights = task.take(rows[task.folds[rows] != k])
+                found[test] = _predicted(estimator, best, X, y, weights, task.X.iloc[test])
+            bar.advance()
+    if classify:
+        found[rows] = best.probabilities_of(found[rows])
+        return found
+    return found[:, 0] if np.ndim(task.y) == 1 else found
+
+
+def _predicted(
+    estimator: Any, best: Any, X: Any, y: NDArray, weights: Array | None, queries: Any
+) -> Array:
+    """Numeric predictions (q, m), or scores of all classes, by an estimator fitted on rows."""
+    if isinstance(best, Ensemble):
+        again = best.refitted(X, y, weights)
+    else:
+        again = clone(estimator).fit(X, y, weights)
+    if not is_classifier(best):
+        return again.predict(queries).reshape(len(queries), -1)
+    return scores_of_all(again.predict_scores(queries), y, best.classes_)
+
+
+def best_params(learnt: Learnt) -> dict[str, Any]:
+    """The parameters that the search chose; {} where none was made."""
+    source = learnt.estimator if learnt.search is None else learnt.search
+    params = getattr(source, "best_params_", {})
+    return {name: value for name, value in params.items() if name != "indicators"}
+
+
+def quick_error(task: Task, scale: Any = None) -> float:
+    """The squared error in units, on unseen rows, of a small search; of a sample of the rows."""
+    rows = np.arange(len(task.y))
+    if len(rows) > 2000:
+        rows = np.sort(np.random.RandomState(task.seed).permutation(len(rows))[:2000])
+    folds, y, X = task.folds[rows], task.y[rows], task.X.iloc[rows]
+    logs = y if scale is None else scale.forward(y)
+    grid = QUICK | ({"indicators": [task.indicators]} if task.indicators else {})
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
+    search = FALLRegressorCV(grid, cv=splits, n_jobs=task.n_jobs, random_state=task.seed)
+    search.fit(X, logs)
+    predicted = np.empty(len(y))
+    for train, test in splits:
+        again = clone(search.best_estimator_).fit(X.iloc[train], logs[train])
+        predicted[test] = again.predict(X.iloc[test])
+    if scale is not None:
+        predicted = scale.with_errors(y, predicted).back(predicted)
+    return float(np.mean((y - predicted) ** 2))
+
+
+# A few configurations, to compare scales of a target.
+QUICK: dict[str, list] = {
+    "n_anchors": [30],
+    "n_anchor_neighbors": [40],
+    "anchor_alpha": [1e-2, 1e-1, 1.0],
+    "alpha": [1.0, 10.0],
+    "n_neighbors": [5, 12],
+    "assignment_neighbors": [15],
+    "scaling": ["quantile"],
+    "neighborhood": ["euclidean", "learned"],
+}
+MODELS = (FALLRegressor, FALLClassifier, FALLRegressorCV, FALLClassifierCV, Ensemble)

@@ -1,0 +1,123 @@
+"""The scale of a target: as it is, or its log.
+
+A count or a price often moves in shares and not in amounts. Its log is then modelled, and what
+comes out is in units again: predictions, intervals, and explanations, whose parts still sum to the
+prediction. Axis letters: q rows, c columns, m targets.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models.explanation import LocalExplanation
+
+Array = NDArray[np.float64]
+
+SCALES = ("auto", "identity", "log")
+# The log is tried where the largest target is so many times the median.
+WIDE = 4.0
+
+
+@dataclass(frozen=True)
+class LogScale:
+    """log(y + shift), and the way back.
+
+    Attributes
+    ----------
+    shift : float
+        0, or where targets are 0 a small amount that is added to all.
+    lowest : float
+        No prediction is below it: 0.
+    mean : float
+        The mean of the training targets.
+    smear : float
+        The mean of exp(error), by which exp(mean log) is too small.
+    """
+
+    shift: float = 0.0
+    lowest: float = 0.0
+    mean: float = 0.0
+    smear: float = 1.0
+
+    @classmethod
+    def fit(cls, y: Array) -> "LogScale":
+        """The scale of targets that are 0 or more."""
+        shift = 0.0
+        if y.min() <= 0:
+            whole = bool((y == np.round(y)).all())
+            shift = 1.0 if whole else float(y[y > 0].min()) / 2
+        return cls(shift, 0.0, float(y.mean()))
+
+    def with_errors(self, y: Array, predicted: NDArray) -> "LogScale":
+        """The scale whose predictions have the right mean, by logs of unseen targets (n,)."""
+        known = ~np.isnan(predicted)
+        factors = np.exp(self.forward(y[known]) - predicted[known])
+        # One target that is a thousand times its prediction should not move all others.
+        return replace(self, smear=float(np.clip(np.mean(np.minimum(factors, 50)), 0.5, 2.0)))
+
+    def forward(self, y: Array) -> Array:
+        """The logs of targets."""
+        return np.log(np.asarray(y, dtype=np.float64) + self.shift)
+
+    def back(self, logs: Array) -> Array:
+        """Predictions in units, of the mean, for predicted logs."""
+        return np.maximum(self.lowest, self.smear * np.exp(logs) - self.shift)
+
+    def back_quantile(self, logs: Array) -> Array:
+        """Quantiles in units, such as the ends of intervals, for those of logs."""
+        return np.maximum(self.lowest, np.exp(logs) - self.shift)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scale as plain values, for a file."""
+        return asdict(self)
+
+
+def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
+    """An explanation of logs as one in units, whose parts sum to the prediction.
+
+    The linear model is the tangent at each query. The layers are shares of the difference to the
+    baseline, in proportion to the layers of logs: each part of the log times the logarithmic mean
+    of both ends, which is exact for any number of parts. `scales` has one per target.
+    """
+    smear = np.array([scale.smear for scale in scales])
+    means = np.array([scale.mean for scale in scales])
+    logs = why.contributions.sum(axis=1) + why.intercept
+    growth = smear * np.exp(logs)
+    prediction = np.column_stack([s.back(logs[:, t]) for t, s in enumerate(scales)])
+    tangent = {
+        name: getattr(why, name) * growth[:, None]
+        for name in ("coef", "contributions", "slopes", "anchor_part", "correction_part")
+    }
+    intercept = prediction - tangent["contributions"].sum(axis=1)
+    # The tangent's constant is not that of the log times its growth; the correction takes it.
+    tangent["correction_part"][:, -1] = intercept - tangent["anchor_part"][:, -1]
+    mean_of_ends = _logarithmic_mean(growth, smear * np.exp(why.baseline))
+    differences = why.difference_parts * mean_of_ends[:, None]
+    return replace(
+        why,
+        prediction=prediction[:, 0] if why.prediction.ndim == 1 else prediction,
+        intercept=intercept,
+        baseline=means,
+        neighborhood_part=prediction - means - differences.sum(axis=1),
+        difference_parts=differences,
+        encoded=None if why.encoded is None else to_units(scales, why.encoded),
+        log=why,
+        growth=growth,
+        **tangent,
+    )
+
+
+def _logarithmic_mean(a: Array, b: Array) -> Array:
+    """(a − b) / log(a / b), which is a where both are equal."""
+    ratio = np.log(a / b)
+    near = np.abs(ratio) < 1e-9
+    return np.where(near, a, (a - b) / np.where(near, 1.0, ratio))
+
+
+def may_be_log(y: Array) -> bool:
+    """Whether the log of a target is worth a try: not negative, and spread over magnitudes."""
+    if y.ndim > 1 or y.min() < 0 or (y > 0).mean() < 0.5:
+        return False
+    return bool(y.max() > WIDE * max(float(np.median(y)), np.finfo(float).tiny))

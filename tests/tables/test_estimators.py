@@ -1,0 +1,380 @@
+"""TableRegressor and TableClassifier: exact by column, in scikit-learn's world, and in files."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from archives import forge, members
+from houses import fitted, houses, table_estimator
+from locallinear import (
+    FALLClassifier,
+    FALLClassifierCV,
+    FALLEnsembleRegressor,
+    FALLRegressor,
+    FALLRegressorCV,
+    TableClassifier,
+    TableRegressor,
+    load,
+)
+from locallinear.io import ModelFileError
+from locallinear.tables.table import TableError
+
+TARGETS = [("price",), ("price", "rent"), ("kind",)]
+FEW = {"n_neighbors": [3, 8], "n_anchors": [5], "neighborhood": ["euclidean", "learned"]}
+
+
+def messy(n=120, seed=0):
+    """A table with all kinds of columns, and a positive target that grows by shares."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.15, np.nan, rng.uniform(30, 150, n)),
+            "district": rng.choice(["north", "south", "old town"], n),
+            "sold": pd.date_range("2020-01-01", periods=n, freq="81h"),
+            "share": [f"{x:.1f} %" for x in rng.uniform(0, 100, n)],
+            "grade": pd.Categorical(rng.choice(["C", "B", "A"], n), list("CBA"), ordered=True),
+            "remark": [f"{w} state {i}" for i, w in enumerate(rng.choice(["good", "poor"], n))],
+            "id": np.arange(n),
+        }
+    )
+    log = 0.01 * frame["size"].fillna(90) + 0.5 * (frame["district"] == "south")
+    price = np.exp(3 + log + 0.2 * frame["grade"].cat.codes + 0.02 * rng.normal(size=n))
+    return frame, pd.Series(price, name="price")
+
+
+@pytest.fixture(scope="module")
+def logs():
+    frame, price = messy()
+    fall = FALLRegressor(10, n_anchor_neighbors=60, anchor_alpha=1e-3, n_neighbors=8)
+    model = TableRegressor(fall, target="log", random_state=0)
+    return model.fit(frame, price), messy(30, seed=1)[0]
+
+
+@pytest.fixture(scope="module")
+def units():
+    frame, price = messy()
+    model = TableRegressor(FALLRegressor(10, n_neighbors=8), target="identity", random_state=0)
+    return model.fit(frame, price), messy(30, seed=1)[0]
+
+
+# --- Explanations are exact, by column -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+@pytest.mark.parametrize("targets", TARGETS, ids=" ".join)
+def test_contributions_of_columns_and_constant_are_the_prediction(targets, scaling):
+    model, frame = fitted(targets, scaling=scaling), houses(seed=1)
+    explanation = model.explain(frame)
+    assert explanation.feature_names == ["size (m²)", "rooms", "district"]
+    total = explanation.contributions.sum(axis=1) + explanation.intercept
+    scores = model.estimator.predict_numeric(model.encode(frame))
+    assert_allclose(total, scores, rtol=1e-9, atol=1e-9)
+    assert_allclose(explanation.prediction.reshape(total.shape), total)
+    models = np.concatenate([explanation.coef, explanation.intercept[:, None]], axis=1)
+    assert_allclose(explanation.anchor_part + explanation.correction_part, models, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", ["logs", "units"])
+def test_all_kinds_of_columns_sum_to_the_prediction_in_units(scale, request):
+    model, new = request.getfixturevalue(scale)
+    why, predicted = model.explain(new), model.predict(new)[:, None]
+    assert why.feature_names == ["size", "district", "sold", "share", "grade", "remark"]
+    assert_allclose(why.contributions.sum(axis=1) + why.intercept, predicted)
+    layers = why.baseline + why.neighborhood_part + why.difference_parts.sum(axis=1)
+    assert_allclose(layers, predicted)
+    assert_allclose(why.baseline, messy()[1].mean())
+    assert why.encoded.contributions.shape[1] == len(model.encode(new).columns)
+    assert why.coef_std.shape == why.coef.shape
+
+
+def test_shapley_values_of_a_log_scale_are_in_units(logs):
+    model, new = logs
+    background = messy(20, seed=2)[0]
+    values = model.explain(new[:3]).shapley(background, random_state=0)
+    total = values.sum(axis=1)[:, 0] + model.predict(background).mean()
+    assert_allclose(total, model.predict(new[:3]))
+
+
+def test_a_log_scale_says_by_what_a_column_multiplies(logs):
+    model, new = logs
+    why = model.explain(new)
+    assert_allclose(why.times, np.exp(why.log.difference_parts))
+    lines = why.to_frame()
+    assert_allclose(lines["times"].dropna(), why.times[:, :, 0].ravel())
+    # A square metre more makes a price of the table one percent larger.
+    given = new["size"].notna().to_numpy()
+    assert abs(np.median(why.times_per_unit[given, 0, 0]) - np.exp(0.01)) < 0.003
+
+
+def test_coefficients_of_numbers_are_those_of_features_and_other_cells_have_value_one():
+    model, frame = fitted(), houses(seed=1)
+    explanation, raw = model.explain(frame), model.estimator.explain(model.encode(frame))
+    assert_allclose(explanation.coef[:, :2], raw.coef[:, :2])
+    assert_allclose(explanation.coef[:, 2], explanation.contributions[:, 2])
+
+
+def test_samples_are_explained_without_themselves(units):
+    model, _ = units
+    why = model.explain_samples([4, 7])
+    assert_allclose(why.prediction, model.loo_prediction_[[4, 7]])
+    assert why.X["district"].tolist() == messy()[0]["district"][[4, 7]].tolist()
+
+
+# --- The log scale -------------------------------------------------------------------------------
+
+
+def test_predictions_and_intervals_of_a_log_scale_stay_in_range(logs):
+    model, new = logs
+    far = new.assign(size=-5000.0)
+    assert (model.predict(far) >= 0).all()
+    ends = model.predict_interval(new, 0.8)
+    assert (ends[:, 0] >= 0).all()
+    assert (ends[:, 0] <= ends[:, 1]).all()
+    middle = model.predict_quantiles(new, [0.1, 0.5, 0.9])
+    assert_allclose(middle[:, [0, 2]], ends)
+
+
+def test_counts_with_zeros_have_logs_too():
+    frame, price = messy()
+    counts = np.round(price / 10 - 3).clip(lower=0)
+    assert (counts == 0).any()
+    model = TableRegressor(FALLRegressor(5), target="log", random_state=0).fit(frame, counts)
+    why = model.explain(frame[:9])
+    assert_allclose(
+        why.contributions.sum(axis=1)[:, 0] + why.intercept[:, 0], model.predict(frame[:9])
+    )
+    assert (model.predict(frame) >= 0).all()
+
+
+def test_auto_takes_the_log_where_it_is_better_and_not_elsewhere():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.normal(size=150)})
+    few = FALLRegressor(10, n_neighbors=8)
+    by_shares = np.exp(2 * X["a"] + X["b"] + 0.1 * rng.normal(size=150))
+    assert TableRegressor(few, random_state=0).fit(X, by_shares).is_log_
+    by_amounts = np.maximum(0, 3 * X["a"] + X["b"] + rng.normal(size=150) + 2)
+    assert not TableRegressor(few, random_state=0).fit(X, by_amounts).is_log_
+    assert not TableRegressor(few, random_state=0).fit(X, X["a"] + X["b"]).is_log_
+
+
+def test_the_log_of_negative_targets_is_refused():
+    frame, price = messy()
+    with pytest.raises(ValueError, match="target='log' needs targets of 0 or more, but one is -"):
+        TableRegressor(target="log").fit(frame, -price)
+
+
+# --- One judgement -------------------------------------------------------------------------------
+
+
+def test_the_judgement_is_of_rows_that_no_model_had_seen():
+    frame, price = messy()
+    noise = np.random.default_rng(0).permutation(price)  # nothing to learn
+    model = TableRegressor(FALLRegressorCV(FEW), target="identity", random_state=0)
+    model.fit(frame, noise)
+    assert model.score(frame, noise) > 0.9  # its own rows
+    assert model.cv_score_ < 0.2
+    assert model.cv_score_ == r2_score(noise, model.cv_prediction_)
+
+
+def test_the_judgement_is_a_loop_of_fits_where_there_is_no_search():
+    frame, price = messy()
+    inner = FALLRegressor(5, n_neighbors=4, random_state=0)
+    model = TableRegressor(inner, target="identity", random_state=0).fit(frame, price)
+    X, (unseen, folds) = model.encode(frame), model.table_model.out_of_fold
+    for k in range(3):
+        again = clone(model.estimator_).fit(X[folds != k], price[folds != k])
+        assert_array_equal(unseen[folds == k], again.predict(X[folds == k]))
+
+
+def test_groups_are_in_one_fold():
+    frame, price = messy()
+    groups = np.arange(len(frame)) // 4
+    model = TableRegressor(FALLRegressor(5), target="identity", random_state=0)
+    folds = model.fit(frame, price, groups=groups).table_model.out_of_fold[1]
+    assert all(len(set(folds[groups == g])) == 1 for g in set(groups))
+
+
+def test_a_judgement_is_forgotten_with_the_rows_that_it_was_of():
+    frame, price = messy()
+    model = TableRegressor(FALLRegressor(5), target="identity", random_state=0)
+    model.partial_fit(frame[:100], price[:100]).partial_fit(frame[100:], price[100:])
+    assert model.n_samples_fit_ == 120
+    assert model.cv_prediction_ is None
+    assert np.isnan(model.cv_score_)
+    assert model.forget([0, 1]).n_samples_fit_ == 118
+    assert_allclose(model.predict(frame[105:108]), price[105:108], rtol=0.05)
+
+
+# --- Rows that differ from those of the fit ------------------------------------------------------
+
+
+def test_the_order_of_columns_does_not_matter_and_others_are_not_read(units):
+    model, new = units
+    turned = new[new.columns[::-1]].assign(other="x")
+    assert_array_equal(model.predict(turned), model.predict(new))
+
+
+def test_new_levels_gaps_and_dates_are_predicted_and_noted(units):
+    model, new = units
+    assert model.notes(new) == []
+    odd = new.assign(district="moon", grade="D", share=None, sold=pd.Timestamp("2040-01-01"))
+    assert np.isfinite(model.predict(odd)).all()
+    notes = " ".join(model.notes(odd))
+    for words in ("'moon' in row 1", "none of its levels", "'share' has no value", "2040-01-01"):
+        assert words in notes
+
+
+def test_a_missing_column_is_one_sentence(units):
+    model, new = units
+    with pytest.raises(TableError, match=r"has no column 'district', which the model takes"):
+        model.predict(new.drop(columns="district"))
+    assert len(model.predict(new.drop(columns="id"))) == len(new)  # was left out
+
+
+def test_the_target_among_the_inputs_is_left_out():
+    frame, price = messy()
+    model = TableRegressor(FALLRegressor(5), target="identity", random_state=0)
+    by_name = clone(model).fit(frame.assign(price=price), "price")
+    given = clone(model).fit(frame.assign(price=price), price)
+    assert given.encoding_.set_index("column").loc["price", "reason"] == "it is the target"
+    assert_array_equal(by_name.predict(frame), given.predict(frame))
+
+
+def test_frames_of_polars_and_files_give_the_same_model(units):
+    model, _ = units
+    frame, price = messy()
+    again = clone(model).fit(polars.from_pandas(frame.astype({"grade": str})), price)
+    text = frame.astype({"grade": str})
+    as_text = clone(model).fit(text, price)
+    assert_allclose(again.predict(text), as_text.predict(text))
+    csv = pd.read_csv(io.StringIO(text.to_csv(index=False)))
+    assert_allclose(clone(model).fit(csv, price).predict(csv), as_text.predict(text), rtol=1e-6)
+
+
+# --- scikit-learn's world ------------------------------------------------------------------------
+
+
+def test_pipelines_searches_and_scores_take_raw_frames():
+    frame, price = messy(60)
+    model = TableRegressor(FALLRegressor(3), target="identity", random_state=0)
+    scores = cross_val_score(make_pipeline(FunctionTransformer(), model), frame, price, cv=2)
+    assert np.isfinite(scores).all()
+    search = GridSearchCV(model, {"model__n_neighbors": [2, 5], "target": ["log"]}, cv=2)
+    assert search.fit(frame, price).best_params_["target"] == "log"
+
+
+def test_classifiers_have_labels_of_any_type():
+    frame, price = messy()
+    for labels in (
+        (price > 60).to_numpy(),
+        np.where(price > 60, "dear", "cheap"),
+        price.gt(60) * 7,
+    ):
+        model = TableClassifier(FALLClassifier(5), random_state=0).fit(frame, labels)
+        assert_array_equal(model.classes_, np.unique(labels))
+        assert_allclose(model.predict_proba(frame[:5]).sum(axis=1), 1)
+        assert model.predict_set(frame[:5]).shape == (5, 2)
+        assert 0.5 < model.cv_score_ <= 1
+        assert set(model.predict(frame)) <= set(model.classes_)
+
+
+def test_arrays_of_numbers_are_tables_too():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[::7, 0] = np.nan
+    model = TableRegressor(FALLRegressor(5), random_state=0).fit(X, X[:, 1])
+    assert model.encoding_["kind"].tolist() == ["number"] * 3
+    assert model.feature_importances_.argmax() == 1
+    assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(ValueError, match="X has 2 features, but TableRegressor is expecting 3"):
+        model.predict(X[:, :2])
+
+
+def test_importances_are_of_all_columns_of_the_frame(units):
+    model, _ = units
+    shares = dict(zip(model.feature_names_in_, model.feature_importances_, strict=True))
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["id"] == 0
+    assert max(shares, key=shares.get) in {"size", "district"}
+
+
+def test_the_model_inside_is_chosen():
+    frame, price = messy(60)
+    quick = FALLEnsembleRegressor(3, search=None, estimator=FALLRegressor(4))
+    many = TableRegressor(quick, target="identity", random_state=0).fit(frame, price)
+    assert len(many.estimator_.estimators_) == 3
+    assert all(member.indicators for member in many.estimator_.estimators_)
+    why = many.explain(frame[:4])
+    assert_allclose((why.contributions.sum(axis=1) + why.intercept)[:, 0], many.predict(frame[:4]))
+    with pytest.raises(ValueError, match="'model' parameter of TableRegressor must be"):
+        TableRegressor(FALLClassifier()).fit(frame, price)
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (None, "requires y to be passed"),
+        (np.ones(3), "X has 20 rows, but y has 3 targets"),
+        (np.full(20, np.nan), "Input y contains NaN"),
+        ("prise", "no column 'prise', the target"),
+    ],
+)
+def test_wrong_targets_are_refused(y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TableRegressor(FALLRegressor(2)).fit(messy(20)[0], y)
+
+
+def test_a_model_that_was_not_fitted_says_so():
+    for method in ("predict", "explain", "predict_interval", "novelty"):
+        with pytest.raises(NotFittedError, match="This TableRegressor instance is not fitted"):
+            getattr(TableRegressor(), method)(messy(5)[0])
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("targets", TARGETS, ids=" ".join)
+def test_a_loaded_model_is_the_saved_one(targets, path):
+    model, frame = table_estimator(targets), houses(seed=1)
+    model.save(path)
+    again = load(path)
+    assert again.get_params()["model__n_anchors"] == 10
+    assert_array_equal(again.predict(frame), model.predict(frame))
+    assert_array_equal(again.explain(frame).contributions, model.explain(frame).contributions)
+    assert_array_equal(again.cv_prediction_, model.cv_prediction_)
+    assert again.encoding_.equals(model.encoding_)
+    assert again.target_names_ == list(targets)
+
+
+def test_a_file_keeps_the_log_scale_and_all_kinds_of_columns(logs, path):
+    model, new = logs
+    model.save(path)
+    again = load(path)
+    assert_array_equal(again.predict(new), model.predict(new))
+    assert_array_equal(again.explain(new).times, model.explain(new).times)
+
+
+def test_a_file_can_hold_a_search_as_a_parameter(path):
+    frame, price = messy(40)
+    search = FALLClassifierCV(FEW)
+    model = TableClassifier(search, random_state=0).fit(frame, price > price.median())
+    model.save(path)
+    assert load(path).model.grid == FEW
+
+
+def test_a_file_whose_columns_do_not_fit_its_model_is_refused(path):
+    table_estimator().save(path)
+    content = members(path)
+    content["model.json"] = content["model.json"].replace(b'"old town", ', b"")
+    forge(path, content)
+    with pytest.raises(ModelFileError, match="its table has 5 features, and its model 6"):
+        load(path)
