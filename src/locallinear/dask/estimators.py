@@ -234,7 +234,6 @@ feature_names_in_
         tables.check_fit()
         self.classes_ = tables.classes if classes is None else np.unique(classes)
         _check_known(tables, self.classes_)
-        self._one_target = False
         self._target_names = [str(label) for label in self.classes_]
         self._fit(tables)
         return self

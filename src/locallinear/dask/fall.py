@@ -78,6 +78,11 @@ class DaskFALL(Gathering, BaseEstimator):
         return hasattr(self, "_parts")
 
     @property
+    def _flat(self) -> bool:
+        """Whether predictions are (q,) and not (q, m); scores of classes never are."""
+        return getattr(self, "_one_target", False)
+
+    @property
     def _columns(self) -> tuple[str, ...]:
         """What a prediction needs of a neighbour."""
         return (*COLUMNS, "weights") if self._weighted else COLUMNS
@@ -344,7 +349,7 @@ class DaskFALL(Gathering, BaseEstimator):
         """
         fitted, groups, sizes = self._each_group(X)
         baseline = delayed(self.mean_target)
-        blocks = [delayed(explain)(fitted, *each, baseline, self._one_target) for each in groups]
+        blocks = [delayed(explain)(fitted, *each, baseline, self._flat) for each in groups]
         about = {
             "baseline": self.mean_target,
             "feature_weights": getattr(self, "feature_weights_", None),
@@ -353,7 +358,7 @@ class DaskFALL(Gathering, BaseEstimator):
         }
         has_ranks = not self._geometry.space.has_units
         shape = self.n_features_in_, self._models.shape[2], self.n_neighbors
-        return DaskExplanation(blocks, sizes, shape, self._one_target, has_ranks, about)
+        return DaskExplanation(blocks, sizes, shape, self._flat, has_ranks, about)
 
     @property
     def feature_names(self) -> list[str]:
