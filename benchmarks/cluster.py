@@ -67,7 +67,7 @@ def cluster(workers: int) -> Any:
     return LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
         memory_limit=None,
         silence_logs=40,
     )

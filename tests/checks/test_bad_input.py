@@ -294,7 +294,7 @@ WRONG = {
     "neighborhood": ["manhattan", None],
     "metric_iterations": [0],
     "assignment_neighbors": [0, 1.5],
-    "n_jobs": [1.5, "all"],
+    "n_jobs": [1.5, "all", 10**400],
     "random_state": ["seed", -1],
 }
 

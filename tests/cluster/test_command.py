@@ -9,6 +9,7 @@ from locallinear import load
 from locallinear.cli import cluster
 from locallinear.cli.commands import main
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("dask.dataframe")
 
@@ -16,7 +17,7 @@ pytest.importorskip("dask.dataframe")
 @pytest.fixture(scope="module")
 def address():
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as found:
         yield found.scheduler_address
 
@@ -72,6 +73,7 @@ def test_a_cluster_that_does_not_answer_is_said_in_one_sentence(folder):
     done = run("part-*.parquet", "--target", "price", "--cluster", "nowhere")
     assert done.exit_code == 2
     assert "No Dask scheduler answers at nowhere" in done.output
+    assert dask.config.get("scheduler", None) is None  # this process computes again
 
 
 def test_the_model_has_the_name_of_the_pattern():

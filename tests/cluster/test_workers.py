@@ -24,7 +24,7 @@ OPTIONS = {"n_anchors": 10, "random_state": 0}
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="1GiB"
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="1GiB"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

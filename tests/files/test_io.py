@@ -100,7 +100,7 @@ def test_several_targets_and_their_shape_come_back(path):
 def test_a_file_holds_plain_arrays_and_one_page(saved):
     contents = members(saved)
     page = json.loads(contents.pop("model.json"))
-    assert (page["format"], page["version"]) == ("locallinear model", 4)
+    assert (page["format"], page["version"]) == ("locallinear model", 5)
     for content in contents.values():
         np.load(io.BytesIO(content), allow_pickle=False)
 

@@ -22,6 +22,9 @@ class Floats(Interval):
 
 _POSITIVE_COUNT = Interval(Integral, 1, None, closed="left")
 
+# Numbers of threads that the machine's own whole numbers can hold.
+N_JOBS: list = [None, Interval(Integral, -(2**31), 2**31 - 1, closed="both")]
+
 FALL_PARAMETERS: dict[str, list] = {
     "n_anchors": [_POSITIVE_COUNT],
     "anchor_selection": [StrOptions({"random", "kmeans"}), "array-like"],
@@ -39,7 +42,7 @@ FALL_PARAMETERS: dict[str, list] = {
     "neighborhood_features": [None, "array-like"],
     "indicators": [None, "array-like"],
     "assignment_neighbors": [_POSITIVE_COUNT],
-    "n_jobs": [None, Integral],
+    "n_jobs": N_JOBS,
     "random_state": ["random_state"],
 }
 
@@ -51,7 +54,8 @@ GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_featur
 # samples are assigned. With an infinite alpha, the end of a path of alphas, each local model is its
 # anchor.
 AFTER_FIT = {
-    name: FALL_PARAMETERS[name] for name in ("n_neighbors", "weights", "assignment_neighbors")
+    name: FALL_PARAMETERS[name]
+    for name in ("n_neighbors", "weights", "assignment_neighbors", "n_jobs")
 }
 AFTER_FIT["alpha"] = [Floats(Real, 0, None, closed="right")]
 

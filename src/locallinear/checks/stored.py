@@ -1,4 +1,9 @@
-"""Checks of what a file holds of a fitted model."""
+"""Checks of what a file holds of a fitted model, before a model is made of it.
+
+The bytes of a file can be anything. Compiled code does not check what it is given, and arrays that
+do not belong together fail much later: so every array's type, shape and range is checked here. All
+errors end in one sentence of the file's own error.
+"""
 
 from typing import Any
 
@@ -13,29 +18,128 @@ COLUMN_TYPES: dict[str, type] = {
     "weights": np.float64,
     "searchable": np.bool_,
 }
+NEEDED_COLUMNS = {"Z", "residuals", "labels"}
+
+# What a state has, and which of its attributes it needs, or can have.
+PARTS = {"attributes", "samples", "space", "nearness", "anchor_samples"}
+NEEDED = {"_models", "_constant", "anchor_points_", "n_features_in_", "_target_names"}
+ATTRIBUTES = NEEDED | {"feature_names_in_", "classes_", "calibration_", "_one_target"}
+
+# Inputs in a feature space have finite squares; models and residuals have finite sums.
+LARGEST_INPUT, LARGEST = 1e145, 1e290
+
+
+class StoredError(ValueError):
+    """What is wrong with the parts of a model in a file."""
+
+
+def require(holds: Any, what: str) -> None:
+    """Refuse a file unless a claim about it holds."""
+    if not holds:
+        raise StoredError(what)
+
+
+def is_array(value: Any, dtype: type, shape: tuple[int, ...], largest: float = LARGEST) -> bool:
+    """Whether a value is an array of this type and shape, with numbers up to a size."""
+    if not isinstance(value, np.ndarray) or value.dtype != dtype or value.shape != shape:
+        return False
+    return value.dtype.kind != "f" or bool((np.abs(value) <= largest).all())
 
 
 def check_stored_shapes(
     columns: dict[str, NDArray], attributes: dict[str, Any], space: dict[str, NDArray]
 ) -> None:
     """Refuse arrays from a file that cannot be parts of one model."""
-    (n, d), (k, n_rows, m) = columns["Z"].shape, attributes["_models"].shape
-    vectors = [columns[name] for name in ("labels", "weights", "searchable") if name in columns]
-    features = space["sizes"] if "sizes" in space else space["shift"]
+    require(NEEDED_COLUMNS <= set(columns) <= set(COLUMN_TYPES), "its samples have other columns")
+    require(NEEDED <= set(attributes) <= ATTRIBUTES, "it has other attributes than a model")
+    models, Z = attributes["_models"], columns["Z"]
+    require(isinstance(models, np.ndarray) and models.ndim == 3 and Z.ndim == 2, "it has no models")
+    (n, d), (k, _, m) = Z.shape, models.shape
+    require(min(n, d, k, m) >= 1, "it has no samples, features, anchors or targets")
+    wrong = "its arrays do not fit each other"
+    require(is_array(Z, np.float64, (n, d), LARGEST_INPUT), wrong)
+    require(is_array(columns["residuals"], np.float64, (n, m)), wrong)
+    require(is_array(columns["labels"], np.int32, (n,)), wrong)
+    require(columns["labels"].min() >= 0 and columns["labels"].max() < k, wrong)
+    weights, searchable = columns.get("weights"), columns.get("searchable")
+    if weights is not None:
+        require(is_array(weights, np.float64, (n,)) and weights.min() >= 0, wrong)
+        require(weights.any(), "none of its samples has weight")
+    if searchable is not None:
+        require(is_array(searchable, np.bool_, (n,)) and searchable.any(), wrong)
+    _check_anchors(attributes, k, d, m)
+    _check_names(attributes, d, m)
+    _check_space(space, d)
+
+
+def _check_anchors(attributes: dict[str, Any], k: int, d: int, m: int) -> None:
+    wrong = "its arrays do not fit each other: anchors and samples"
+    require(is_array(attributes["_models"], np.float64, (k, d + 1, m)), wrong)
+    points = attributes["anchor_points_"]
+    given = isinstance(points, np.ndarray) and points.dtype == np.float64 and np.isnan(points).all()
+    require(given or is_array(points, np.float64, (k, d)), wrong)
+    require(points.shape == (k, d), wrong)
+    constant = attributes["_constant"]
+    require(isinstance(constant, float) and constant in (0.0, 1.0), "it has no constant feature")
+
+
+def _check_names(attributes: dict[str, Any], d: int, m: int) -> None:
+    n_features, targets = attributes["n_features_in_"], attributes["_target_names"]
+    require(type(n_features) is int and n_features == d, "its number of features is another")
+    are_names = isinstance(targets, list) and all(isinstance(name, str) for name in targets)
+    require(are_names and len(targets) == m, "it does not name its targets")
+    one = attributes.get("_one_target", False)
+    require(isinstance(one, bool) and (m == 1 or not one), "it does not say what y was")
+    check_stored_names(attributes, d)
+    classes = attributes.get("classes_")
+    if classes is not None:
+        is_list = isinstance(classes, np.ndarray) and classes.shape == (m,)
+        require(is_list and len(set(classes.tolist())) == m, "its classes are none")
+        require("_one_target" not in attributes, "it is of classes and of numbers")
+
+
+def check_stored_names(attributes: dict[str, Any], d: int) -> None:
+    """Refuse names of features that are not as many texts as there are features."""
+    names = attributes.get("feature_names_in_")
+    if names is not None:
+        require(
+            isinstance(names, np.ndarray)
+            and names.shape == (d,)
+            and all(isinstance(name, str) for name in names.tolist()),
+            "it does not name its features",
+        )
+
+
+def _check_space(space: dict[str, NDArray], d: int) -> None:
+    """Refuse arrays that are no feature space of d features."""
+    wrong = "its arrays do not fit each other: feature space and samples"
     multipliers = space.get("multipliers", np.ones(d))
-    fits = (
-        (n_rows, attributes["n_features_in_"], len(features)) == (d + 1, d, d)
-        and columns["residuals"].shape == (n, m)
-        and len(attributes["_target_names"]) == m
-        and attributes["_constant"] in (0.0, 1.0)
-        and all(vector.shape == (n,) for vector in vectors)
-        and all(columns[name].dtype == COLUMN_TYPES.get(name) for name in columns)
-        and bool(np.isin(columns["labels"], np.arange(k)).all())
-        and multipliers.shape == (d,)
-        and bool((multipliers > 0).all())
-    )
-    if not fits:
-        raise ValueError("its arrays do not fit each other")
+    require(is_array(multipliers, np.float64, (d,), LARGEST_INPUT), wrong)
+    require(multipliers.min() > 1 / LARGEST_INPUT, wrong)
+    names = set(space) - {"multipliers"}
+    if names == {"shift", "scale"}:
+        require(is_array(space["shift"], np.float64, (d,), LARGEST_INPUT), wrong)
+        require(is_array(space["scale"], np.float64, (d,), LARGEST_INPUT), wrong)
+        require(space["scale"].min() > 1 / LARGEST_INPUT, wrong)
+        return
+    require(names == {"knots", "heights", "sizes"}, wrong)
+    sizes, knots, heights = space["sizes"], space["knots"], space["heights"]
+    require(is_array(sizes, np.int64, (d,)) and sizes.min() >= 1, wrong)
+    total = sum(sizes.tolist())
+    require(is_array(knots, np.float64, (total,), LARGEST_INPUT), wrong)
+    require(is_array(heights, np.float64, (total,), LARGEST_INPUT), wrong)
+    inner = np.ones(max(total - 1, 0), dtype=bool)
+    inner[np.cumsum(sizes)[:-1] - 1] = False  # from one feature to the next
+    require((np.diff(knots)[inner] > 0).all() and (np.diff(heights)[inner] > 0).all(), wrong)
+
+
+def check_stored_parts(state: dict[str, Any]) -> None:
+    """Refuse a state that is no dict of the parts of a model."""
+    known = isinstance(state, dict) and {"attributes", "samples"} <= set(state) <= PARTS
+    require(known, "it has other parts than a model")
+    require(all(isinstance(part, dict) for part in state.values()), "its parts are none")
+    arrays = [*state["samples"].values(), *state.get("space", {}).values()]
+    require(all(isinstance(array, np.ndarray) for array in arrays), "its arrays are none")
 
 
 def check_stored_calibration(attributes: dict[str, Any]) -> None:
@@ -44,7 +148,32 @@ def check_stored_calibration(attributes: dict[str, Any]) -> None:
     if found is None:
         return
     fits = set(found) == {"n", "slope", "power"} and all(
-        isinstance(value, float) and 0 <= value < np.inf for value in found.values()
+        isinstance(value, float) and 0 <= value < 1e12 for value in found.values()
     )
-    if not (fits and found["n"] > 0):
-        raise ValueError("its calibration is no map to probabilities")
+    require(fits and found["n"] > 0, "its calibration is no map to probabilities")
+
+
+def check_stored_ensemble(attributes: dict[str, Any], member: Any, known: set[str]) -> None:
+    """Refuse attributes of an ensemble that do not fit its members, which are like this one."""
+    needed = {"best_params_", "kinds_", "n_features_in_"}
+    require(needed <= set(attributes) <= known, "it has other attributes than an ensemble")
+    n, d = member.n_samples_fit_, member.n_features_in_
+    n_features = attributes["n_features_in_"]
+    require(type(n_features) is int and n_features == d, "its number of features is another")
+    check_stored_names(attributes, d)
+    require(isinstance(attributes["best_params_"], dict), "it has no parameters")
+    kinds = attributes["kinds_"]
+    require(isinstance(kinds, list) and all(isinstance(kind, dict) for kind in kinds), "no kinds")
+    classes, own = attributes.get("classes_"), getattr(member, "classes_", None)
+    same = classes is own is None
+    if classes is not None and own is not None:
+        same = np.array_equal(classes, own)
+    require(same, "its classes are not those of its members")
+    require(isinstance(attributes.get("cv_score_", 0.0), float), "it has no score")
+    folds, prediction = attributes.get("_cv_folds"), attributes.get("cv_prediction_")
+    if prediction is not None:
+        require(isinstance(prediction, np.ndarray) and prediction.dtype == np.float64, "no numbers")
+    if folds is not None:
+        of_samples = prediction is not None and len(prediction) == n
+        require(is_array(folds, np.intp, (n,)) and of_samples, "its folds are none")
+        require(folds.min() >= 0, "its folds are none")

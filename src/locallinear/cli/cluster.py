@@ -42,16 +42,19 @@ def model_name(data: Path) -> Path:
 def connected(address: str) -> Iterator[None]:
     """Context in which the cluster with this address computes."""
     distributed = extra("distributed", "dask", "Models on a cluster")
-    given = {"dashboard_address": None} if address == LOCAL else {"address": address}
-    try:
-        client = distributed.Client(**given, timeout=10)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise BadInput(
-            f"No Dask scheduler answers at {address} ({error}); give its address, such as "
-            "tcp://host:8786, or local for workers on this machine."
-        ) from error
-    with client:
-        yield
+    config = extra("dask.config", "dask", "Models on a cluster")
+    given = {"dashboard_address": ":0"} if address == LOCAL else {"address": address}
+    # A client that cannot connect would leave itself as the one that computes.
+    with config.set(scheduler=None):
+        try:
+            client = distributed.Client(**given, timeout=10)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise BadInput(
+                f"No Dask scheduler answers at {address} ({error}); give its address, such as "
+                "tcp://host:8786, or local for workers on this machine."
+            ) from error
+        with client:
+            yield
 
 
 def fit_on_cluster(data: Path, options: Options) -> TableModel:

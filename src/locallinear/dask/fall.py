@@ -32,6 +32,7 @@ from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .assignment import assign, assign_new, deciding_samples
 from .cells import Cells
+from .draw import first_of_permutation
 from .explanation import DaskExplanation
 from .gathering import Gathering, column_of
 from .geometry import NEIGHBORHOODS, counted_samples, fit_geometry_of
@@ -193,7 +194,7 @@ class DaskFALL(Gathering, BaseEstimator):
         n_bytes = sum(tables.sizes) * len(tables.origin) * 8
         order = order_of(parts, starts(tables.sizes), None, n_bytes)
         random = check_random_state(self.random_state)
-        places = random.permutation(len(order))[: min(self.n_anchors, len(order))]
+        places = first_of_permutation(random, len(order), self.n_anchors)
         rows = order.numbers(places)
         (points,) = gather(parts, tables.sizes, rows, ("Z",))
         (in_units,) = gather(tables.partitions, tables.sizes, rows, ("X",))

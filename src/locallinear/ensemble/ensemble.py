@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
-from ..checks.parameters import Floats, check_stored_parameters
-from ..checks.stored import check_stored_calibration
+from ..checks.parameters import N_JOBS, Floats, check_stored_parameters
+from ..checks.stored import check_stored_calibration, check_stored_ensemble
 from ..io import save
 from ..models.fall import FALL
 from ..models.samples import Made
@@ -63,7 +63,7 @@ class Ensemble(Mean):
         "cv": [None, "cv_object"],
         "max_samples": [None, Interval(Integral, 2, None, closed="left")],
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -429,10 +429,7 @@ class Ensemble(Mean):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the fitted ensemble that `fitted_state` described."""
-        check_stored_calibration(state["attributes"])
-        for name in [*FITTED, "_cv_folds"]:
-            if name in state["attributes"]:
-                setattr(self, name, state["attributes"][name])
+        attributes: dict[str, Any] = state["attributes"]
         members: list[FALL] = []
         for described in state["members"]:
             member = self._member_class(**described["parameters"])
@@ -440,8 +437,11 @@ class Ensemble(Mean):
             alone = "space" in described["state"]
             member.restore(described["state"], None if alone else members[described["like"]])
             members.append(member)
-        alike = {member.signature() for member in members}
-        if len(alike) != 1:
+        if len({member.signature() for member in members}) != 1:
             raise ValueError("its members do not fit each other")
+        check_stored_calibration(attributes)
+        check_stored_ensemble(attributes, members[0], {*FITTED, "_cv_folds"})
+        for name, value in attributes.items():
+            setattr(self, name, value)
         self._known = {}
         self.estimators_ = sharing_memory(members)

@@ -135,6 +135,7 @@ class Forest:
             and np.isfinite(self.cuts).all()
             and self.feature_weights.dtype == np.float64
             and self.feature_weights.shape == (d,)
+            and bool(((self.feature_weights >= 0) & (self.feature_weights <= 1)).all())
             and 0 <= self.min_distance <= 1
         )
 

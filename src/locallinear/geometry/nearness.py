@@ -30,6 +30,10 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
+# Multipliers up to this size keep squared distances finite.
+LARGEST_SIZE = 1e100
+
+
 @dataclass(frozen=True, eq=False)
 class Distance:
     """The Euclidean distance between some features, each multiplied with a number.
@@ -62,18 +66,26 @@ class Distance:
         features = np.arange(d) if self.features is None else self.features
         if (
             features.ndim != 1
+            or not len(features)
             or features.dtype.kind != "i"
             or not np.isin(features, np.arange(d)).all()
         ):
             return False
         multipliers, weights = self.multipliers, self.feature_weights
-        return (multipliers is None or multipliers.shape == features.shape) and (
-            weights is None or weights.shape == (d,)
+        return (multipliers is None or _are_sizes(multipliers, features.shape)) and (
+            weights is None or _are_sizes(weights, (d,))
         )
 
     def arrays(self) -> dict[str, NDArray]:
         """What a file holds of the distance."""
         return {name: to_numpy(value) for name, value in vars(self).items() if value is not None}
+
+
+def _are_sizes(values: NDArray, shape: tuple[int, ...]) -> bool:
+    """Whether an array from a file has numbers from 0 to what a distance can be multiplied by."""
+    if values.dtype != np.float64 or values.shape != shape:
+        return False
+    return bool(((values >= 0) & (values < LARGEST_SIZE)).all())
 
 
 Nearness = Distance | Forest

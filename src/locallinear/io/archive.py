@@ -94,6 +94,8 @@ def _read_array(data: bytes) -> NDArray:
     shape, fortran, dtype = read_header(stream)
     if dtype.hasobject:
         raise ValueError("it holds an array of objects")
+    if 0 in shape and len(shape) > 1:  # other code could allocate by the rest of the shape
+        raise ValueError("it holds a table without cells")
     flat = np.frombuffer(data, dtype=dtype, offset=stream.tell())
     return flat.reshape(shape, order="F" if fortran else "C").copy()
 

@@ -155,7 +155,7 @@ def decode(value: Any, arrays: dict[str, NDArray]) -> Any:
         return np.array([decode(v, arrays) for v in content], dtype=object)
     if kind == "widened":
         name, wide = content
-        if wide not in WIDE:
+        if wide not in WIDE or arrays[name].dtype.kind not in "iu":
             raise ValueError(f"its array {name} is of the type {wide!r}")
         return arrays[name].astype(wide)
     if kind == "estimator":

@@ -14,7 +14,7 @@ from .archive import NoArchiveError, read_archive, write_archive
 from .encoding import ArrayInPieces, OtherVersionError, describe, revive
 
 FORMAT = "locallinear model"
-VERSION = 4
+VERSION = 5
 
 
 class ModelFileError(ValueError):

@@ -67,13 +67,23 @@ class AnchorSamples:
             numbers.dtype == np.int32
             and numbers.ndim == 2
             and len(numbers) == k
+            and numbers.shape[1] > 0
             and bool(((numbers >= -1) & (numbers < n)).all())
-            and (weights is None or (weights.shape == numbers.shape and weights.min() >= 0))
-            and found.alpha >= 0
+            and (weights is None or _are_weights(weights, numbers.shape))
+            and isinstance(found.alpha, float)
+            and 0 <= found.alpha < np.inf
+            and isinstance(found.fit_intercept, bool)
         )
         if not fits:
             raise ValueError("its arrays do not fit each other")
         return found
+
+
+def _are_weights(weights: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array from a file has weights, and each anchor some weight."""
+    if weights.dtype != np.float64 or weights.shape != shape:
+        return False
+    return bool((weights >= 0).all() and np.isfinite(weights).all() and weights.any(axis=1).all())
 
 
 class AnchorMaps(dict[int, Array]):

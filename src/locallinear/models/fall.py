@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import at, moved, to_numpy
@@ -266,17 +266,22 @@ class FALL(HowSure, Predictor):
 
     def restore(self, state: dict[str, Any], like: "FALL | None" = None) -> None:
         """Become the fitted model that `fitted_state` described."""
-        check_stored_calibration(state["attributes"])
-        for name in ATTRIBUTES:
-            if name in state["attributes"]:
-                setattr(self, name, state["attributes"][name])
         self._known = {}
         self._fitted = revived(state, None if like is None else like.fitted)
+        attributes = state["attributes"]
+        check_stored_calibration(attributes)
+        if is_classifier(self) != ("classes_" in attributes):
+            raise ValueError("it is of classes and of numbers")
+        for name in ATTRIBUTES:
+            if name in attributes:
+                setattr(self, name, attributes[name])
 
     def signature(self) -> tuple[Any, ...]:
-        """What members of one ensemble must have alike: scaling, samples' shape, and weights."""
-        samples = self.fitted.samples
-        return self.scaling, samples["Z"].shape, "weights" in samples
+        """What members of one ensemble must have alike: scaling, samples, targets and names."""
+        fitted, names = self.fitted, self.feature_names
+        samples, classes = fitted.samples, getattr(self, "classes_", np.empty(0)).tolist()
+        alike = samples["Z"].shape, fitted.models.shape[2], "weights" in samples, *classes
+        return self.scaling, getattr(self, "_one_target", None), *names, *alike
 
     @property
     def state_key(self) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import is_numpy
-from ..checks.stored import check_stored_shapes
+from ..checks.stored import check_stored_parts, check_stored_shapes
 from ..geometry.nearness import Geometry
 from .anchor_samples import AnchorSamples
 from .fitted import SHARED, Fitted
@@ -48,12 +48,14 @@ def described(fitted: Fitted, like: Fitted | None) -> dict[str, Any]:
 
 def revived(state: dict[str, Any], like: Fitted | None) -> Fitted:
     """The fitted model that `described` described; refused where the arrays cannot be one."""
+    check_stored_parts(state)
     columns: dict[str, NDArray] = dict(state["samples"])
     attributes, space = state["attributes"], state.get("space")
     if like is not None:
         space = like.geometry.space.arrays()
         columns |= {name: like.samples[name] for name in SHARED if name in like.samples}
-    assert space is not None
+    if space is None:
+        raise ValueError("it has no feature space")
     check_stored_shapes(columns, attributes, space)
     if like is not None and "nearness" not in state:
         geometry = like.geometry

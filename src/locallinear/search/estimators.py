@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
-from ..checks.parameters import Floats
+from ..checks.parameters import N_JOBS, Floats
 from ..io import register
 from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -60,7 +60,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "prefer": [StrOptions({"accurate", "simple"})],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
