@@ -1,6 +1,7 @@
 """TableRegressor and TableClassifier: exact by column, in scikit-learn's world, and in files."""
 
 import io
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -361,6 +362,16 @@ def test_a_file_keeps_the_log_scale_and_all_kinds_of_columns(logs, path):
     again = load(path)
     assert_array_equal(again.predict(new), model.predict(new))
     assert_array_equal(again.explain(new).times, model.explain(new).times)
+
+
+def test_skops_and_pickle_keep_a_model_with_types_of_this_library_alone(logs):
+    skops_io = pytest.importorskip("skops.io")
+    model, new = logs
+    content = skops_io.dumps(model)
+    types = skops_io.get_untrusted_types(data=content)
+    assert all(name.startswith("locallinear.") for name in types), types
+    for again in (skops_io.loads(content, trusted=types), pickle.loads(pickle.dumps(model))):
+        assert_array_equal(again.predict(new), model.predict(new))
 
 
 def test_a_file_can_hold_a_search_as_a_parameter(path):

@@ -32,6 +32,8 @@ Rows = NDArray[np.intp]
 N_FOLDS = 3
 # Rows that choose parameters, at most.
 MOST_SEARCHED = 5000
+# Rows that compare the scales of a target, at most.
+MOST_COMPARED = 2000
 # Rows cost more the more there are; a judgement of all is predicted from that of a sample.
 MORE_THAN_LINEAR = 1.2
 # The share of a time budget after which a search ends, without and with rows beyond its sample.
@@ -170,10 +172,18 @@ def sampled_rows(task: Task) -> Rows:
     rows = np.arange(len(task.X))
     if len(rows) <= MOST_SEARCHED:
         return rows
-    drawn = np.random.RandomState(task.seed).permutation(len(rows))[:MOST_SEARCHED]
+    drawn = drawn_rows(task, MOST_SEARCHED)
     if task.classify:
         drawn = np.union1d(drawn, np.unique(task.y, return_index=True)[1])
     return np.sort(drawn)
+
+
+def drawn_rows(task: Task, size: int) -> Rows:
+    """At most so many rows, at random.
+
+    The folds are drawn with the seed itself: its permutation would give rows of one fold.
+    """
+    return np.random.default_rng([task.seed, 1]).permutation(len(task.y))[:size]
 
 
 def _sampled_splits(task: Task) -> list[tuple[Rows, Rows]]:
@@ -262,9 +272,7 @@ def best_params(learnt: Learnt) -> dict[str, Any]:
 
 def quick_error(task: Task, scale: Any = None) -> float:
     """The squared error in units, on unseen rows, of a small search; of a sample of the rows."""
-    rows = np.arange(len(task.y))
-    if len(rows) > 2000:
-        rows = np.sort(np.random.RandomState(task.seed).permutation(len(rows))[:2000])
+    rows = np.sort(drawn_rows(task, MOST_COMPARED))
     folds, y, X = task.folds[rows], task.y[rows], task.X.iloc[rows]
     logs = y if scale is None else scale.forward(y)
     grid = QUICK | ({"indicators": [task.indicators]} if task.indicators else {})

@@ -1,0 +1,40 @@
+"""The procedure behind a table's model: many rows are judged by a sample of all folds."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from locallinear import FALLRegressor, TableRegressor
+from locallinear.tables import procedure
+from locallinear.tables.procedure import Task, drawn_rows, fold_numbers, sampled_rows
+
+
+def task_of(n, seed=0, budget=None):
+    y = np.random.default_rng(0).normal(size=n)
+    folds = fold_numbers(y, False, seed)
+    X = pd.DataFrame({"a": y})
+    return Task(X, y, False, None, folds, (), "accurate", None, seed, 0, time.monotonic(), budget)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_drawn_rows_are_of_all_folds(seed):
+    task = task_of(20_000, seed)
+    for rows in (sampled_rows(task), drawn_rows(task, 2000)):
+        shares = np.bincount(task.folds[rows]) / len(rows)
+        assert np.abs(shares - 1 / 3).max() < 0.05
+        assert len(np.unique(rows)) == len(rows)
+
+
+def test_a_short_time_judges_a_sample_of_many_rows(monkeypatch):
+    monkeypatch.setattr(procedure, "MOST_SEARCHED", 60)
+    task = task_of(200)
+    X = pd.DataFrame({"a": task.y, "b": np.random.default_rng(1).normal(size=200)})
+    short = TableRegressor(FALLRegressor(5), target="identity", time_budget=1e-6, random_state=0)
+    some = short.fit(X, task.y).cv_prediction_
+    assert np.isfinite(some).sum() == 60
+    assert np.isfinite(short.cv_score_)
+    assert short.table_model.out_of_fold is None
+    whole = short.set_params(time_budget=None).fit(X, task.y)
+    assert np.isfinite(whole.cv_prediction_).all()
