@@ -2,7 +2,7 @@
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -206,10 +206,11 @@ def print_comparison(
     """
     said: Any = model.cv_prediction_
     rows = np.flatnonzero(~np.isnan(said.reshape(len(said), -1)).any(axis=1))
-    y, said, folds = problem.y[rows], said[rows], model.folds_[rows]
+    y, said, folds = problem.y, said[rows], model.folds_
     classify, full = problem.classify, seconds is not None
-    X = model.encode(problem.table).to_numpy()[rows]
-    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
+    X = model.encode(problem.table).to_numpy()
+    judged_folds = np.unique(folds[rows])
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in judged_folds]
     # The search, and one fit per fold and of all rows.
     judged = [
         Judged(
@@ -231,13 +232,15 @@ def print_comparison(
         )
         models |= more
     watch = partial(watched, title="Comparing models on unseen rows", unit="fits")
-    judged += judge(models, X, y, splits, classify=classify, watch=watch)
+    others = judge(models, X, y, splits, classify=classify, watch=watch)
+    judged += [replace(one, predicted=one.predicted[rows]) for one in others]
     error = "Share of wrong classes" if classify else "Root mean squared error"
     echo(f"\n{error} on rows that the models have not seen:\n")
-    print_lines(score_lines(judged, y, problem.targets, classify, times=full))
-    part = "" if len(rows) == len(problem.y) else f" of {len(rows):,} rows, for want of time"
+    print_lines(score_lines(judged, y[rows], problem.targets, classify, times=full))
+    n_folds = len(np.unique(folds))
+    part = "" if len(splits) == n_folds else f", of which {len(splits)} judged, for want of time"
     echo(
-        f"({len(splits)}-fold cross-validation{part}; every model was tuned on other folds than "
+        f"({n_folds}-fold cross-validation{part}; every model was tuned on other folds than "
         "the one that it predicts.\n"
         "± is half the width of a 95 % interval, from resampling the rows.)"
     )

@@ -34,8 +34,6 @@ N_FOLDS = 3
 MOST_SEARCHED = 5000
 # Rows that compare the scales of a target, at most.
 MOST_COMPARED = 2000
-# Rows cost more the more there are; a judgement of all is predicted from that of a sample.
-MORE_THAN_LINEAR = 1.2
 # The share of a time budget after which a search ends, without and with rows beyond its sample.
 SEARCHED_BY, SEARCHED_BY_LARGE = 0.8, 0.6
 
@@ -217,34 +215,27 @@ def _without_fold(search: Any, best: FALL, k: int) -> FALL:
 def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray:
     """Predictions of each fold's rows by its estimator, fitted on the other folds.
 
-    Where the time is too short for all of many rows, those of a sample of them; NaN for the rest.
+    Of a large table, folds are left out that a time budget has no time for, but the first: NaN for
+    their rows.
     """
     known = best.out_of_fold()
     if known is not None:
         return known[0]
-    rows = np.arange(len(task.y))
-    left = task.left()
-    if left is None or len(rows) <= MOST_SEARCHED:
-        return _predict_folds(best, chosen, task, rows)
-    began, sample = time.monotonic(), sampled_rows(task)
-    found = _predict_folds(best, chosen, task, sample)
-    took = (time.monotonic() - began) * MORE_THAN_LINEAR * len(rows) / len(sample)
-    return found if took > left else _predict_folds(best, chosen, task, rows)
-
-
-def _predict_folds(best: Any, chosen: list[Any], task: Task, rows: Rows) -> NDArray:
-    """Predictions of some rows, each fold by its estimator fitted on these rows of other folds."""
     classify = is_classifier(best)
     m = len(best.classes_) if classify else np.reshape(task.y, (len(task.y), -1)).shape[1]
     found, show = np.full((len(task.y), m), np.nan), bool(task.verbose)
     with Bar(len(chosen), "folds", title="Judging on unseen rows", show=show) as bar:
         for k, estimator in enumerate(chosen):
-            test = rows[task.folds[rows] == k]
+            began, test = time.monotonic(), np.flatnonzero(task.folds == k)
             if len(test):
-                X, y, weights = task.take(rows[task.folds[rows] != k])
+                X, y, weights = task.take(np.flatnonzero(task.folds != k))
                 found[test] = _predicted(estimator, best, X, y, weights, task.X.iloc[test])
             bar.advance()
+            left, is_large = task.left(), len(task.y) > MOST_SEARCHED
+            if is_large and left is not None and time.monotonic() - began > left:
+                break
     if classify:
+        rows = ~np.isnan(found).any(axis=1)
         found[rows] = best.probabilities_of(found[rows])
         return found
     return found[:, 0] if np.ndim(task.y) == 1 else found
