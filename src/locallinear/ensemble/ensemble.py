@@ -25,6 +25,7 @@ from ..io import save
 from ..models.fall import FALL
 from ..models.samples import Made
 from ..models.siblings import groups_of, in_order_of, sharing_memory
+from ..runtime.budgets import warn_if_late
 from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
 from ..search.estimators import fixed_seed
@@ -171,6 +172,7 @@ class Ensemble(Mean):
         counts = counts_of(shares, n_members)
         samples = X, y, inputs, targets, weights
         self._fit_members(template, kinds, counts, *samples, seed, clock)
+        warn_if_late(self.time_budget, clock.started)
 
     def _fit_members(
         self,

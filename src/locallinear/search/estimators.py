@@ -34,6 +34,7 @@ from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..models.intervals import ClassSets, HowSure, Intervals
 from ..models.without_itself import WithoutItself
+from ..runtime.budgets import warn_if_late
 from ..runtime.interrupts import InterruptedWarning
 from ..runtime.progress import Progress
 from ..runtime.threads import processes_chosen
@@ -122,7 +123,8 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
 
     def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search and fit, as an estimator that nobody reads yet."""
-        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
+        started = time.monotonic()
+        deadline = np.inf if self.time_budget is None else started + self.time_budget
         inputs, targets = self._check_samples(X, y)
         weights = check_sample_weights(sample_weight, len(inputs))
         seed = fixed_seed(self.random_state)
@@ -143,6 +145,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         self.best_estimator_.fit(X, y, sample_weight)
         for name, value in learned.items():
             setattr(self.best_estimator_, name, value)
+        warn_if_late(self.time_budget, started)
 
     def at_this_moment(self) -> Self:
         """The search as it is now: later updates of its best estimator do not reach it."""
@@ -334,7 +337,8 @@ class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):
     time_budget : float, default=None
         When this many seconds have passed, `fit` starts no more configurations; None for no
         limit. The configurations scored by then cover the grid evenly. An interrupt from the
-        keyboard has the same effect.
+        keyboard has the same effect. A warning says where the first configuration and the last
+        fit alone take much longer.
     scoring : str or callable, default=None
         As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
         neg_root_mean_squared_error and neg_mean_absolute_error are fast; any other is called once
@@ -427,7 +431,8 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
     time_budget : float, default=None
         When this many seconds have passed, `fit` starts no more configurations; None for no
         limit. The configurations scored by then cover the grid evenly. An interrupt from the
-        keyboard has the same effect.
+        keyboard has the same effect. A warning says where the first configuration and the last
+        fit alone take much longer.
     scoring : str or callable, default=None
         As in scikit-learn; None is the accuracy, which is fast. Any other scorer is called once
         per configuration and split.
