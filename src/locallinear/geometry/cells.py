@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# If more candidates than this tie for one query, the structure takes those that are nearest.
+# If more candidates than this tie for one query, the structure takes those with the lowest rows.
 MAX_CANDIDATES = 256
 # Points per cell: about the root of their number, so that boxes and points take similar time.
 CELL_SIZES = 64, 1024
@@ -29,7 +29,7 @@ N_PROBES = 256
 
 
 def max_candidates(n_neighbors: int) -> int:
-    """Number of candidates per query above which ties are no longer complete."""
+    """Number of candidates per query; of more that tie, those with the lowest rows are enough."""
     return max(MAX_CANDIDATES, 2 * n_neighbors)
 
 
@@ -51,9 +51,13 @@ class Few:
         squares = cdist(X, points, "sqeuclidean")
         last = np.partition(squares, n_neighbors - 1, axis=1)[:, n_neighbors - 1, None]
         within = squares <= last * (1 + ROUNDING)
-        width = min(within.sum(axis=1).max(initial=1), max_candidates(n_neighbors))
-        near = np.argpartition(squares, width - 1, axis=1)[:, :width]
-        near = np.take_along_axis(near, np.argsort(np.take_along_axis(squares, near, 1)), 1)
+        width = within.sum(axis=1).max(initial=1)
+        if width > max_candidates(n_neighbors):  # of so many ties, the lowest rows
+            width = max_candidates(n_neighbors)
+            near = np.argsort(squares, axis=1, kind="stable")[:, :width]
+        else:
+            near = np.argpartition(squares, width - 1, axis=1)[:, :width]
+            near = np.take_along_axis(near, np.argsort(np.take_along_axis(squares, near, 1)), 1)
         return np.where(np.take_along_axis(within, near, 1), rows[near], -1)
 
 
@@ -121,7 +125,8 @@ class Matrices:
     ) -> "Matrices":
         """Matrices of the rows (C, S) of points, less the centre; -1 is no row."""
         (C, S), d = rows.shape, points.shape[1]
-        features = np.argsort(-points[rows[:, 0]].var(axis=0), kind="stable")
+        spread = points[rows[:, 0]].var(axis=0) if C else np.zeros(d)
+        features = np.argsort(-spread, kind="stable")
         cells = np.full((C, d + -d % 4, S), np.inf, dtype=precision)
         cells[:, d:] = 0
         lowest = np.zeros((d + -d % 4, C), dtype=precision)

@@ -2,10 +2,9 @@
 
 `Neighbors` finds the K stored points that are nearest to a query, and their distances. Of points
 that are equally far away, the one with the lower row number counts as nearer. So the results do not
-depend on how the points are held (if more than a few hundred points tie, some of them are
-returned). Points can be appended and removed: one structure holds the points that it was built on,
-a second small one holds the points added since, and the newest few are compared one by one. All is
-built again once the rest has grown to a quarter of the first.
+depend on how the points are held. Points can be appended and removed: one structure holds the
+points that it was built on, a second small one holds the points added since, and the newest few
+are compared one by one. All is built again once the rest has grown to a quarter of the first.
 
 `Neighbors` is a value: `update` returns another one, which shares the structures, and whoever uses
 the old one goes on finding the old points. A learned metric changes the points that `Neighbors`

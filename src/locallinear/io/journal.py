@@ -143,6 +143,11 @@ class Journal:
                 )
             expected += 1
             yield found, call
+        if expected <= self.last:
+            raise JournalError(
+                f"call {expected} is missing in {self.path}: the model file is older than the "
+                "journal; restore both from copies of the same time"
+            )
 
     def remove_until(self, number: int) -> None:
         """Remove the calls up to this number, which a model file holds."""

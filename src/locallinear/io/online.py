@@ -86,6 +86,12 @@ class OnlineModel:
                     "it away to begin a new journal, or put its model file back"
                 )
             held = 0
+        if held > self._journal.last:
+            raise JournalError(
+                f"{self._journal.path} is older than {self.path}: the model holds {held} calls, "
+                f"and the journal knows of {self._journal.last}; restore both from copies of the "
+                "same time, or move the journal away to go on with what the model file holds"
+            )
         # The model, and the number of the last call that is in it: replaced together.
         self._state = model, held
         self._catch_up()
@@ -177,8 +183,8 @@ def _numbers(values: ArrayLike | None) -> NDArray[np.float64] | None:
 
 def _check_learns(model: Any, path: Path) -> None:
     """Refuse models that cannot learn sample by sample."""
-    if not all(hasattr(model, name) for name in ("partial_fit", "forget", "at_this_moment")):
+    if not all(hasattr(model, name) for name in ("partial_fit", "forget", "members")):
         raise ValueError(
-            f"open_online needs a model with partial_fit and forget, but {path} holds a "
-            f"{type(model).__name__}, which has none; use load"
+            "open_online needs a single model or an ensemble, which learn sample by sample from "
+            f"arrays, but {path} holds a {type(model).__name__}; use load"
         )

@@ -36,7 +36,7 @@ def nearest_in_cells(
     places : (q,) where the queries' rows go in `found`
     found : (·, c) int32 to write, with c at least 2 K; -1 where there are fewer
     complete : (q,) bool to write: False where there are more than c such rows; then these are
-        the c whose squares are smallest
+        the c whose squares are smallest, of equal ones those with the lowest rows
     """
     C, _, S = cells.shape
     c = found.shape[1]
@@ -151,6 +151,8 @@ def _compress(near, value, n, bound, most):
             kept += 1
     if kept <= most:
         return kept, True
-    order = np.argsort(value[:kept])[:most]
+    # Of equal values, the lower rows: what is kept does not depend on the order of the cells.
+    by_row = np.argsort(near[:kept])
+    order = by_row[np.argsort(value[by_row], kind="mergesort")[:most]]
     near[:most], value[:most] = near[order], value[order]
     return most, False

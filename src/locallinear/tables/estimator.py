@@ -6,21 +6,22 @@ learn and judge. Axis letters: n or q rows, c columns, d features, m targets.
 
 import time
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_groups, check_sample_weights, check_some_weight
-from ..checks.parameters import Floats
+from ..checks.parameters import N_JOBS, Floats
 from ..io import save
 from ..models.explanation import LocalExplanation
+from ..models.moments import Moments
 from ..search.estimators import fixed_seed
 from .encoding import Encoding, fit_encoding
 from .importances import importances_of
@@ -40,17 +41,20 @@ FITTED = ["best_params_", "cv_prediction_", "cv_score_", "target_names_"]
 FITTED += ["n_features_in_", "feature_names_in_", "_folds", "_unseen"]
 
 
-class TableEstimator(BaseEstimator):
+class TableEstimator(Moments):
     """A model of raw tables without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
         "prefer": [StrOptions({"accurate", "simple"})],
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "types": [None, dict],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _private_fitted: ClassVar[tuple[str, ...]] = (
+        *("_encoding", "_folds", "_unseen", "_importances", "_scales"),
+    )
     _is_classifier: bool
     cv_prediction_: NDArray | None
     cv_score_: float
@@ -106,6 +110,13 @@ class TableEstimator(BaseEstimator):
         return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        with self.writing():
+            fresh = self.unfitted()
+            fresh._fit_fresh(X, y, sample_weight, groups)
+            return self.become(fresh)
+
+    def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Fit, as an estimator that nobody reads yet."""
         started = time.monotonic()
         table, y, left_out, types = read_inputs(self, X, y, self.types)
         targets, self.target_names_ = self._read_targets(y)
@@ -138,7 +149,6 @@ class TableEstimator(BaseEstimator):
         self._folds = task.folds
         self._unseen = learnt.unseen
         self._set_judgement(targets, learnt.unseen, weights)
-        return self
 
     def of_parts(self, encoding: Encoding, estimator: Any, target_names: list[str]) -> Self:
         """Become the model of parts that were fitted elsewhere, without a judgement.
