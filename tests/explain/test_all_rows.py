@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from houses import fitted, houses
+from houses import houses, table_estimator
 from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import data_of_explanation, report, report_data, rows
 from locallinear.explain.packing import Packer
@@ -50,7 +50,8 @@ def few_detailed(monkeypatch):
 @pytest.mark.usefixtures("few_detailed")
 @pytest.mark.parametrize("scaling", ["standard", "quantile"])
 def test_each_row_has_its_cells_prediction_interval_and_layers(scaling):
-    model, table = fitted(("price", "rent"), scaling=scaling), houses(80, seed=1)
+    estimator, table = table_estimator(("price", "rent"), scaling=scaling), houses(80, seed=1)
+    model = estimator.table_model
     data = report_data(model, Xq=table, yq=table[["price", "rent"]])
     assert len(data["rows"]["names"]) == 7
     section, why = data["all_rows"], model.explain(table)
@@ -59,7 +60,7 @@ def test_each_row_has_its_cells_prediction_interval_and_layers(scaling):
     for name, column in zip(data["features"], found, strict=True):
         expected = [None if v != v else v for v in table[name]]
         assert column == [pytest.approx(v) if isinstance(v, float) else v for v in expected]
-    interval = model.predict_interval(table)
+    interval = estimator.predict_interval(table)
     for t in range(2):
         predicted = unpacked(section, section["prediction"][t])
         assert_allclose(predicted, why.prediction[:, t], rtol=1e-6)

@@ -271,6 +271,22 @@ def test_a_journal_of_another_model_file_is_refused(path):
         open_online(path)
 
 
+@pytest.mark.parametrize("older", ["journal", "model"])
+def test_a_journal_and_a_model_file_of_different_times_are_refused(path, older):
+    fitted().save(path)
+    journal = path.with_name(path.name + ".journal")
+    old = {}
+    for calls in ((0, 1), (2, 3, 4)):
+        with open_online(path) as online:
+            for number in calls:
+                change(online, number)
+            online.compact()
+        old = old or {"journal": journal.read_bytes(), "model": path.read_bytes()}
+    (journal if older == "journal" else path).write_bytes(old[older])
+    with pytest.raises(JournalError, match=r"older than .*copies of the same time"):
+        open_online(path)
+
+
 def test_bytes_that_are_no_journal_are_refused(path):
     fitted().save(path)
     path.with_name(path.name + ".journal").write_bytes(b"no database" * 100)
@@ -300,7 +316,7 @@ def test_a_damaged_or_missing_call_is_refused_by_its_number(path):
 def test_a_model_that_cannot_learn_is_refused(path, monkeypatch):
     fitted().save(path)
     monkeypatch.delattr(FALLRegressor, "partial_fit")
-    with pytest.raises(ValueError, match="holds a FALLRegressor, which has none"):
+    with pytest.raises(ValueError, match="holds a FALLRegressor; use load"):
         open_online(path)
     with pytest.raises(FileNotFoundError, match="no model file"):
         open_online(path.with_name("none"))

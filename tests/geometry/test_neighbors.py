@@ -229,3 +229,21 @@ def test_few_points_are_compared_directly_with_the_same_result(monkeypatch):
     monkeypatch.setattr(neighbors_module, "Cells", None)  # not called
     for found, same in zip(Neighbors(points).query(queries, 7), expected, strict=True):
         assert_array_equal(found, same)
+
+
+@pytest.mark.parametrize("structure", [Cells, few])
+@pytest.mark.parametrize("n_neighbors", [5, 200])
+def test_of_thousands_of_ties_the_lowest_rows_are_taken(structure, n_neighbors):
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 2, size=(6000, 2)).astype(float)
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5], [3.0, -1.0]])
+    assert_nearest(alone(structure, points, None), X, n_neighbors)
+    assert_nearest(alone(structure, points, rng.uniform(size=6000) < 0.9), X, n_neighbors)
+
+
+def test_rows_that_cannot_be_found_may_be_all_of_a_part():
+    rng = np.random.default_rng(0)
+    memory, X = rng.normal(size=(4000, 3)), rng.normal(size=(10, 3))
+    searchable = np.arange(4000) < 3000
+    neighbors = Neighbors(memory[:3000]).update(memory, searchable)
+    assert_nearest(neighbors, X, 5)

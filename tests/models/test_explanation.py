@@ -53,6 +53,8 @@ def test_taking_rows_of_a_table_takes_them_by_column_and_by_feature():
 def test_each_field_belongs_to_the_queries_or_to_the_model(make_problem):
     X, y, Q = make_problem()
     why = FALLRegressor(random_state=0).fit(X, y).explain(Q)
-    assert {field.name for field in fields(why)} == {*ARRAYS, *ROWS, *ABOUT_THE_MODEL, "encoded"}
+    of_tables = {"encoded", "log", "growth"}
+    known = {*ARRAYS, *ROWS, *ABOUT_THE_MODEL, *of_tables}
+    assert {field.name for field in fields(why)} == known
     assert all(len(getattr(why, name)) == len(Q) for name in ARRAYS)
     assert np.shares_memory(why.regressors, why.X)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from houses import fitted, houses
+from houses import houses, table_estimator
 from locallinear import FALLRegressor, FALLRegressorCV, SearchDisplay
 from locallinear.__main__ import main
 from locallinear.explain import (
@@ -91,7 +91,7 @@ def test_a_command_ends_with_the_sentence_and_status_two(
     tmp_path, without, monkeypatch, package, arguments
 ):
     monkeypatch.chdir(tmp_path)
-    fitted().save("one.model")
+    table_estimator().save("one.model")
     houses(seed=1).to_csv("new.csv", index=False)
     houses(seed=1).to_parquet("new.parquet")
     without(package, *(["fastparquet"] if package == "pyarrow" else []))

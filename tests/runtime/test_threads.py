@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from locallinear import FALLRegressor
 from locallinear.explain.judging import judge
-from locallinear.geometry import scan
+from locallinear.runtime import threads
 from locallinear.runtime.threads import all_threads, one_blas_thread
 
 
@@ -45,7 +45,7 @@ def test_models_are_compared_with_one_thread_each():
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (3, 3), (None, all_threads())])
-def test_a_scan_uses_as_many_threads_as_n_jobs_says(monkeypatch, n_jobs, expected):
+def test_a_search_uses_as_many_threads_as_n_jobs_says(monkeypatch, n_jobs, expected):
     asked = [1]
 
     class Pool(ThreadPoolExecutor):
@@ -53,7 +53,7 @@ def test_a_scan_uses_as_many_threads_as_n_jobs_says(monkeypatch, n_jobs, expecte
             asked.append(n_threads)
             super().__init__(n_threads)
 
-    monkeypatch.setattr(scan, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", Pool)
     X = np.random.default_rng(0).normal(size=(1000, 30))
     model = FALLRegressor(neighborhood="learned", n_jobs=n_jobs, random_state=0)
     model.fit(X, X[:, 0]).predict(X)
@@ -67,7 +67,7 @@ def test_n_jobs_can_be_set_after_the_fit(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1000, 30))
     model = FALLRegressor(n_jobs=2, random_state=0).fit(X, X[:, 0])
     expected = model.predict(X)
-    monkeypatch.setattr(scan, "ThreadPoolExecutor", no_pool)
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", no_pool)
     assert_array_equal(model.set_params(n_jobs=1).predict(X), expected)
 
 

@@ -389,3 +389,26 @@ def test_a_file_whose_columns_do_not_fit_its_model_is_refused(path):
     forge(path, content)
     with pytest.raises(ModelFileError, match="its table has 5 features, and its model 6"):
         load(path)
+
+
+def test_a_fit_that_fails_leaves_the_model_that_was_there():
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 80)})
+    few = FALLRegressor(5, n_neighbors=30, random_state=0)
+    model = TableRegressor(few, target="log", random_state=0).fit(frame, np.exp(3 * frame["a"]))
+    before, names = model.predict(frame), model.target_names_
+    with pytest.raises(ValueError, match="n_neighbors"):
+        model.set_params(target="identity").fit(frame[:20], frame["a"][:20].rename("other"))
+    assert_array_equal(model.predict(frame), before)
+    assert model.target_names_ == names
+
+
+def test_rows_for_another_target_or_without_a_log_are_refused():
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 60), "b": 1.0, "price": np.linspace(5, 9, 60)})
+    few = FALLRegressor(5, random_state=0)
+    model = TableRegressor(few, target="log", random_state=0).fit(frame, "price")
+    with pytest.raises(ValueError, match="the model's target is price, not b"):
+        model.partial_fit(frame, "b")
+    with pytest.raises(TableError, match="price"):
+        model.partial_fit(frame.drop(columns="price"), "price")
+    with pytest.raises(ValueError, match="targets of 0 or more"):
+        model.partial_fit(frame.drop(columns="price"), -frame["price"])

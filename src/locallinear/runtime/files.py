@@ -60,8 +60,9 @@ def whole_file(path: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
     target = _followed(path)
     _remove_dead_parts(target.parent)
     # What replaces a private file must not be readable by others at any time.
-    handle, lock, part = _open_part(target.parent, 0o666 if present is None else 0o600)
+    lock = part = None
     try:
+        handle, lock, part = _open_part(target.parent, 0o666 if present is None else 0o600)
         with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
@@ -70,11 +71,13 @@ def whole_file(path: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.replace(part, target)
     except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(part)
+        if part is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(part)
         raise
     finally:
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -172,12 +175,18 @@ def _open_part(folder: Path, mode: int) -> tuple[int, int, Path]:
         part = folder / f".locallinear-{secrets.token_hex(8)}.part"
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         handle = os.open(part, flags, mode)
-        if fcntl is not None:
-            with suppress(OSError):  # a file system without locks: there, no part can be locked
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.fstat(handle).st_nlink:
-            # The lock outlives the file that is written: it is held until the part is moved.
-            return handle, os.dup(handle), part
+        try:
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks: no part can be locked there
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+            if os.fstat(handle).st_nlink:
+                # The lock outlives the file that is written: it is held until the part is moved.
+                return handle, os.dup(handle), part
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(part)
+            os.close(handle)
+            raise
         os.close(handle)  # another writer took it for that of a killed run, before it was locked
 
 

@@ -170,6 +170,12 @@ class TableEstimator(Moments):
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Add rows to a fitted model, with the encoding that it has."""
         if isinstance(y, str):
+            if [y] != self.target_names_:
+                raise ValueError(
+                    f"the model's target is {', '.join(self.target_names_)}, not {y}; name the "
+                    "target that it was fitted to, or fit another model"
+                )
+            as_table(X).require([y], "the target")
             y = X[y]
         targets, _ = self._read_targets(y)
         inputs = self.encode(X)

@@ -238,11 +238,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         if self.target == "identity" or (self.target == "auto" and not may_be_log(y)):
             return
         columns = y.reshape(len(y), -1).T
-        if columns.min() < 0:
-            raise ValueError(
-                f"target='log' needs targets of 0 or more, but one is {columns.min():g}; use "
-                "'identity', or subtract the smallest"
-            )
+        _check_log(columns)
         scales = [LogScale.fit(column) for column in columns]
         if self.target == "log" or self._log_is_better(task, scales[0]):
             self._scales = scales
@@ -258,6 +254,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         if self._scales is None:
             return y
         columns = y.reshape(len(y), -1).T
+        _check_log(columns)
         logs = [scale.forward(c) for scale, c in zip(self._scales, columns, strict=True)]
         return np.column_stack(logs).reshape(y.shape)
 
@@ -303,6 +300,15 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         if self._scales is None:
             return self.target_names_
         return [f"log of {name}" for name in self.target_names_]
+
+
+def _check_log(columns: NDArray) -> None:
+    """Refuse targets that have no logarithm on the scale of the model."""
+    if columns.min() < 0:
+        raise ValueError(
+            f"target='log' needs targets of 0 or more, but one is {columns.min():g}; use "
+            "'identity', or subtract the smallest"
+        )
 
 
 def _columns(values: NDArray) -> NDArray:
