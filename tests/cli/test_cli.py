@@ -567,8 +567,8 @@ def test_bad_input_gives_one_sentence_and_status_two(folder, tmp_path):
     ]
     # Started together: most of the time is the interpreter's.
     started = [(start(*arguments, cwd=tmp_path), words) for arguments, words in cases]
-    for process, words in started:
-        output, complaint = process.communicate()
+    ended = [(process, *process.communicate(), words) for process, words in started]
+    for process, output, complaint, words in ended:
         assert (process.returncode, output) == (2, ""), complaint
         (line,) = complaint.splitlines()
         assert line.startswith("Error: ")

@@ -97,33 +97,22 @@ print(json.dumps([[r["check_name"], r["status"], repr(r["exception"])] for r in 
 NAMES = ["FALLRegressorCV", "FALLClassifierCV"]
 
 
-@pytest.fixture(scope="module")
-def checks():
-    """Checks of both with their default grids, side by side, since they take a minute each.
+@pytest.mark.parametrize("name", NAMES)
+def test_scikit_learns_checks_all_pass_and_none_is_skipped(name):
+    """With the default grid.
 
-    In processes of their own, since scipy reads the variable when it is imported; without it
+    In a process of its own, since scipy reads the variable when it is imported; without it
     scikit-learn skips its array API checks.
     """
-    running = {
-        name: subprocess.Popen(
-            [sys.executable, "-c", CHECK, name],
-            env={**os.environ, "SCIPY_ARRAY_API": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name in NAMES
-    }
-    yield running
-    for process in running.values():
-        process.kill()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_scikit_learns_checks_all_pass_and_none_is_skipped(name, checks):
-    printed, errors = checks[name].communicate()
-    assert checks[name].returncode == 0, errors
-    results = json.loads(printed)
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, name],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
     assert len(results) > 50
     assert [r for r in results if r[1] != "passed"] == []
 
