@@ -36,12 +36,6 @@ def _steps(shown: ContributionDisplay) -> list[str]:
     ]
 
 
-def _one_line(label: str) -> str:
-    """A label of the picture, whose dollars matplotlib would read, as a line of text."""
-    head, *parts = label.replace(r"\$", "$").split("\n")
-    return f"{head} {', '.join(parts)}" if parts else head
-
-
 def _slope(shown: ContributionDisplay, j: int | None) -> str:
     """The slope of a feature and its error; nothing for a step that is no number's."""
     if j is None or shown.slopes is None or shown.slopes_std is None:

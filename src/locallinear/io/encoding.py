@@ -79,7 +79,7 @@ def describe(
 
 
 def revive(page: dict[str, Any], arrays: dict[str, NDArray]) -> Any:
-    """The estimator that `_describe` described."""
+    """The estimator that `describe` described."""
     if page["class"] not in REGISTRY:
         raise OtherVersionError(f"it holds a {page['class']!r}, which this one does not know")
     kind, parameters = REGISTRY[page["class"]], decode(page["parameters"], arrays)

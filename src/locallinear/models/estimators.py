@@ -86,8 +86,8 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
         own error, as in the paper; more give smoother regimes. Of more than 100,000 samples, so
         many count as the nearest ones, beside the sample itself.
     n_jobs : int, default=None
-        Threads of the neighbour search, as in KNeighborsRegressor: None is one thread where a
-        tree is searched, and all processors where all samples are compared.
+        Threads of the neighbour search. None is all processors, and one thread where trees say who
+        is near.
     random_state : int, RandomState or None, default=None
         Chance in the choice of anchors and in the growth of trees.
 
