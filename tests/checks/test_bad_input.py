@@ -419,7 +419,7 @@ def test_a_model_that_is_not_fitted_says_so(estimator, tmp_path):
 def test_a_column_of_text_is_named_with_what_to_do(estimator):
     X, y = data()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b="north")
-    words = "column 'b' holds text, such as 'north'; turn it .*OneHotEncoder.*`locallinear fit`"
+    words = "column 'b' holds text, such as 'north'; turn it .*OneHotEncoder.*TableRegressor"
     with pytest.raises(ValueError, match=words):
         estimator().fit(frame, y)
     model = estimator().fit(frame.assign(b=1.0), y)

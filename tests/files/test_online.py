@@ -287,6 +287,15 @@ def test_a_journal_and_a_model_file_of_different_times_are_refused(path, older):
         open_online(path)
 
 
+def test_a_closed_model_is_read_and_not_changed(path):
+    fitted().save(path)
+    with open_online(path) as online:
+        pass
+    assert len(online.model.predict(Q)) == len(Q)
+    with pytest.raises(ValueError, match="was closed; open it again with open_online"):
+        change(online, 0)
+
+
 def test_bytes_that_are_no_journal_are_refused(path):
     fitted().save(path)
     path.with_name(path.name + ".journal").write_bytes(b"no database" * 100)

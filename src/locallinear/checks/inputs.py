@@ -184,8 +184,8 @@ def _text_or_dates(X: Any) -> str | None:
         if text is not None:
             return (
                 f"X must hold numbers, but column {column} holds text, such as {text!r}; turn it "
-                "into numbers, for example with scikit-learn's OneHotEncoder, or use the command "
-                "`locallinear fit`, whose models accept text"
+                "into numbers, for example with scikit-learn's OneHotEncoder, or use "
+                "TableRegressor or TableClassifier, which take text as it is"
             )
     return None
 
@@ -204,8 +204,8 @@ def _gap_or_infinity(X: Any) -> str | None:
     if np.isnan(values[i, j]):
         return (
             f"X must have no gaps, but column {column} has one (NaN) in sample {i}; fill it, for "
-            "example with scikit-learn's SimpleImputer, or use the command `locallinear fit`, "
-            "which fills gaps"
+            "example with scikit-learn's SimpleImputer, or use TableRegressor or TableClassifier, "
+            "which take gaps as they are"
         )
     return (
         f"X must hold finite numbers, but column {column} has {values[i, j]} in sample {i}; "

@@ -64,7 +64,7 @@ class OnlineModel:
     """
 
     def __init__(self, path: Path, *, fsync: bool):
-        self.path, self._fsync = path, fsync
+        self.path, self._fsync, self._closed = path, fsync, False
         self._turn = RLock()
         model, notes = read_model(path)
         _check_learns(model, path)
@@ -126,6 +126,8 @@ class OnlineModel:
     def _apply(self, call: dict[str, Any], change: Any) -> None:
         """Change a copy of the model, write the call down, and then let readers see the copy."""
         with self._turn:
+            if self._closed:
+                raise ValueError(f"{self.path} was closed; open it again with open_online")
             self._catch_up()  # an interrupted call can be in the journal and not in the model
             changed = self.model
             change(changed)
@@ -164,6 +166,7 @@ class OnlineModel:
         """Let another process open the file. The model stays as it is."""
         with self._turn:
             self._journal.close()
+            self._closed = True
 
     def __enter__(self) -> Self:
         return self
