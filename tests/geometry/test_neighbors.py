@@ -231,6 +231,19 @@ def test_few_points_are_compared_directly_with_the_same_result(monkeypatch):
         assert_array_equal(found, same)
 
 
+def test_cells_are_made_of_few_points_once_there_are_many_queries(monkeypatch):
+    monkeypatch.setattr(neighbors_module, "FEW_NUMBERS", 2**12)
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(400, 3)), rng.normal(size=(2000, 3))
+    neighbors = Neighbors(points)
+    assert_nearest(neighbors, X[:10], 5)
+    assert isinstance(neighbors._parts[0], Few)
+    assert_nearest(neighbors, X, 5)
+    assert isinstance(neighbors._parts[0], Cells)
+    more = np.vstack([points, X[:50]])
+    assert_nearest(neighbors.update(more, None), X[:10], 5)
+
+
 @pytest.mark.parametrize("structure", [Cells, few])
 @pytest.mark.parametrize("n_neighbors", [5, 200])
 def test_of_thousands_of_ties_the_lowest_rows_are_taken(structure, n_neighbors):

@@ -28,8 +28,9 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Parts = Sequence[Cells | Few]
 
-# So few numbers are compared sooner than cells are made of them.
-FEW_NUMBERS = 2**12
+# So few numbers are compared sooner than cells are made of them, unless there are so many queries
+# that the differences are more than this.
+FEW_NUMBERS, FEW_DIFFERENCES = 2**12, 2**20
 # Fewer differences than this are made before a second thread has started.
 MIN_THREADED = 2**22
 # Queries per part, so that the tables of candidates stay small.
@@ -101,6 +102,8 @@ class Neighbors:
         scikit-learn, but None is all.
         """
         parts, workers = self.build(), 1
+        if isinstance(parts[0], Few) and len(X) * self.points.size > FEW_DIFFERENCES:
+            self._parts = parts = [Cells(self.points, self.searchable, 0, len(self.points))]
         if len(X) * self.points.size > MIN_THREADED:
             workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
         distances = np.empty((len(X), n_neighbors))
