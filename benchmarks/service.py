@@ -1,0 +1,231 @@
+"""A web service that learns while it answers: that of the docs, with its clients on one machine.
+
+uvicorn serves `examples/service.py` in one process. Its model has 100,000 samples with 20
+features. The clients are threads of a second process. A writer sends samples as they come, 200 per
+second: one request at a time with all that came since the last one, which are on the disk before
+the reply. Eight readers ask about one row at a time, the next when the reply has come. Every eighth
+question is for the interval and the explanation too.
+
+Afterwards all calls are repeated in one process, and each answer must equal that of the state that
+it names, digit by digit. That state must be one that the model had between question and reply.
+The new samples lie near the twenty rows that are asked about, so that answers change all the time.
+"""
+
+import copy
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks._run import ROOT, Table, duration, normal_points
+from locallinear import FALLEnsembleRegressor, FALLRegressor, load
+
+N, D, ROWS = 100_000, 20, 20
+READERS, PER_SECOND, SECONDS = 8, 200, 60.0
+FULL_EVERY, POWER_EVERY = 8, 10
+HEADER = ("model", "requests per second", "median", "99 %", "with interval and explanation", "99 %")
+HEADER += ("samples learned per second", "errors", "wrong answers", "new")
+
+
+@dataclass
+class Story:
+    """What was asked, learned and answered; times are of one clock."""
+
+    learned: list[tuple[float, float, int]] = field(default_factory=list)  # sent, reply, samples
+    asked: list[tuple[float, float, int, bool, bytes]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+def run() -> Iterator[Table]:
+    table = Table(f"{SECONDS:.0f} s with {READERS} readers and one writer", HEADER)
+    table.note = (
+        "Wrong answers: those that do not equal the answer of a moment between question and reply. "
+        "New: of a tenth of the answers, the part that the state before would not have given."
+    )
+    models = {
+        "FALLRegressor": FALLRegressor(random_state=0),
+        "FALLEnsembleRegressor, 30 members": FALLEnsembleRegressor(search=None, random_state=0),
+    }
+    for name, model in models.items():
+        with tempfile.TemporaryDirectory() as folder:
+            table.rows.append([name, *measured(model, Path(folder) / "served.model")])
+    yield table
+
+
+def measured(model: Any, path: Path, seconds: float = SECONDS) -> list[str]:
+    """A row of the table for one model."""
+    X = normal_points(N, D, D)
+    rows = normal_points(ROWS, D, D, seed=1)
+    model.fit(X, law(X)).save(path)
+    before = path.read_bytes()
+    with served(path) as port:
+        story = told(port, rows, seconds)
+    path.write_bytes(before)
+    wrong, new = checked(story, load(path), rows)
+    took = np.array([reply - sent for sent, reply, _, full, _ in story.asked if not full])
+    full = np.array([reply - sent for sent, reply, _, full, _ in story.asked if full])
+    lasted = story.learned[-1][1] - story.learned[0][0]
+    return [
+        f"{len(story.asked) / seconds:.0f}",
+        *(duration(float(np.quantile(took, level))) for level in (0.5, 0.99)),
+        *(duration(float(np.quantile(full, level))) for level in (0.5, 0.99)),
+        f"{sum(n for *_, n in story.learned) / lasted:.0f} in {len(story.learned)} calls",
+        f"{len(story.errors)}",
+        f"{wrong} of {len(story.asked)}",
+        f"{new:.0%}",
+    ]
+
+
+def law(X: NDArray) -> NDArray:
+    return np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + X[:, 3:6].sum(axis=1)
+
+
+def sample(number: int, rows: NDArray) -> tuple[NDArray, float]:
+    """The sample that comes as this one, near one of the rows."""
+    rng = np.random.default_rng(number)
+    x = rows[number % len(rows)] + rng.normal(scale=0.1, size=D)
+    return x, float(law(x[None])[0] + rng.normal())
+
+
+# --- The service, and its clients ---------------------------------------------------------------
+
+
+@contextmanager
+def served(path: Path) -> Iterator[int]:
+    """A process that serves a model file, until the context ends; gives its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", "--factory", "service:make_app"]
+    command += ["--app-dir", str(ROOT / "examples"), "--port", str(port), "--log-level", "warning"]
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"MODEL": str(path)})
+    try:
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/state"):
+                    break
+            except OSError:
+                if process.poll() is not None:
+                    raise
+                time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def post(line: http.client.HTTPConnection, path: str, content: dict[str, Any]) -> bytes:
+    line.request("POST", path, json.dumps(content), {"Content-Type": "application/json"})
+    reply = line.getresponse()
+    body = reply.read()
+    if reply.status != 200:
+        raise ValueError(f"{reply.status}: {body[:200]!r}")
+    return body
+
+
+def told(port: int, rows: NDArray, seconds: float) -> Story:
+    """What a writer and readers do for so long."""
+    story, begin = Story(), time.monotonic()
+    end = begin + seconds
+
+    def learn() -> None:
+        line, sent_so_far = http.client.HTTPConnection("127.0.0.1", port), 0
+        while (now := time.monotonic()) < end:
+            due = int((now - begin) * PER_SECOND)
+            if due == sent_so_far:
+                time.sleep(1 / PER_SECOND)
+                continue
+            X, y = zip(*(sample(i, rows) for i in range(sent_so_far, due)), strict=True)
+            content = {"rows": np.array(X).tolist(), "targets": list(y)}
+            sent = time.monotonic()
+            story.learned.append((sent, np.inf, due - sent_so_far))
+            post(line, "/learn", content)
+            story.learned[-1] = sent, time.monotonic(), due - sent_so_far
+            sent_so_far = due
+
+    def ask(reader: int) -> None:
+        line, count = http.client.HTTPConnection("127.0.0.1", port), reader
+        rng = np.random.default_rng(reader)
+        while time.monotonic() < end:
+            row, full = int(rng.integers(len(rows))), count % FULL_EVERY == 0
+            content: dict[str, Any] = {"rows": [rows[row].tolist()]}
+            if full:
+                content |= {"interval": 0.9, "explain": True}
+            sent = time.monotonic()
+            reply = post(line, "/score", content)
+            story.asked.append((sent, time.monotonic(), row, full, reply))
+            count += 1
+
+    def safely(call: Any, *given: Any) -> None:
+        try:
+            call(*given)
+        except Exception as error:
+            story.errors.append(repr(error))
+
+    threads = [threading.Thread(target=safely, args=(learn,))]
+    threads += [threading.Thread(target=safely, args=(ask, reader)) for reader in range(READERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return story
+
+
+# --- The check ------------------------------------------------------------------------------------
+
+
+def checked(story: Story, model: Any, rows: NDArray) -> tuple[int, float]:
+    """How many answers are wrong, and the part of answers that the state before would not give."""
+    sent = np.array([sent for sent, _, _ in story.learned])
+    replied = np.array([reply for _, reply, _ in story.learned])
+    wrong, by_state = 0, defaultdict(list)
+    base = copy.copy(model)  # for intervals, whose errors are those of the beginning
+    for number, (begin, end, row, full, reply) in enumerate(story.asked):
+        answer = json.loads(reply)
+        state = answer["state"]
+        possible = np.searchsorted(replied, begin) <= state <= np.searchsorted(sent, end)
+        wrong += not possible
+        by_state[state].append((number, row, full, answer))
+    n_new = n_tried = start = 0
+    previous = model
+    for state in range(len(story.learned) + 1):
+        if state:
+            stop = start + story.learned[state - 1][2]
+            X, y = zip(*(sample(i, rows) for i in range(start, stop)), strict=True)
+            previous, start = model.at_this_moment(), stop
+            model.partial_fit(X, y)
+        known = {row: model.predict(rows[row : row + 1]) for _, row, _, _ in by_state[state]}
+        for number, row, full, answer in by_state[state]:
+            x = rows[row : row + 1]
+            wrong += not same(answer, base, x, known[row], full=full)
+            if state and number % POWER_EVERY == 0:
+                n_tried += 1
+                n_new += int((previous.predict(x) != known[row]).any())
+    return wrong, n_new / max(n_tried, 1)
+
+
+def same(answer: dict[str, Any], base: Any, x: NDArray, value: NDArray, *, full: bool) -> bool:
+    """Whether an answer is what the model says."""
+    if answer["values"] != value.tolist():
+        return False
+    if not full:
+        return True
+    interval = base.predict_interval(x, 0.9) + (value - base.predict(x))[:, None]
+    (parts,) = answer["explanations"]
+    total = parts["all samples"] + parts["samples like it"] + sum(parts["how it differs"].values())
+    return answer["intervals"] == interval.tolist() and abs(total - value[0]) < 1e-9
