@@ -55,15 +55,14 @@ class Errors:
     """A moment of the model whose errors are known, for intervals; renewed now and then.
 
     An interval needs the errors of all samples, each predicted without itself, and these change
-    with every call. The errors of some minutes ago are as good.
+    with every call. The errors of some minutes ago are as good. They are first computed when an
+    interval is asked for.
     """
 
     def __init__(self, online: OnlineModel, seconds: float):
         self._online, self._seconds = online, seconds
-        self._stopped = threading.Event()
-        self._renew()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._model: Any = None
+        self._turn, self._stopped = threading.Lock(), threading.Event()
 
     def _renew(self) -> None:
         model = copy.copy(self._online.model)  # a copy keeps errors of its own
@@ -79,6 +78,10 @@ class Errors:
 
     def intervals(self, X: np.ndarray, values: np.ndarray, coverage: float) -> np.ndarray:
         """Intervals round values that the model of now predicts for X."""
+        with self._turn:
+            if self._model is None:
+                self._renew()
+                threading.Thread(target=self._run, daemon=True).start()
         model = self._model
         return model.predict_interval(X, coverage) + (values - model.predict(X))[:, None]
 
