@@ -23,16 +23,26 @@ import threading
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._run import ROOT, Table, duration, normal_points
+from benchmarks._run import (
+    ROOT,
+    Table,
+    duration,
+    interleaved,
+    normal_points,
+    seconds,
+    verdict,
+)
+from benchmarks.fall import million
 from locallinear import FALLEnsembleRegressor, FALLRegressor, load
 
 N, D, ROWS = 100_000, 20, 20
@@ -54,6 +64,61 @@ class Story:
 
 
 def run() -> Iterator[Table]:
+    yield costs()
+    yield service()
+
+
+class InPlace(FALLRegressor):
+    """A model that readers use as it is, whatever writers do to it meanwhile."""
+
+    def at_this_moment(self) -> "InPlace":
+        return self
+
+
+def costs() -> Table:
+    """What it costs that every answer is that of one moment."""
+    table = Table("Learning and reading, 1,000,000 x 8, k = 200", ("what", "reached", "target", ""))
+    X, y, Q = million(8, 8)
+    model = FALLRegressor(n_anchors=200, random_state=0).fit(X, y)
+    in_place = InPlace(n_anchors=200, random_state=0).fit(X, y)
+    for rows in (1, 1000):
+        ratio = interleaved(
+            partial(repeated, model.predict, Q[:rows]),
+            partial(repeated, in_place.predict, Q[:rows]),
+            repetitions=61,
+            budget=10,
+        )[2]
+        what = f"`predict` of {rows:,}, against readers that take no moment"
+        table.rows.append([what, f"{ratio:.3f}", "≤ 1.05", verdict(ratio, 1.05)])
+    first = seconds(partial(model.partial_fit, Q[:1], [0.0]))
+    each, worked = [], []
+    for i in range(1, 3000):
+        begin, began = time.perf_counter(), time.process_time()
+        model.partial_fit(Q[i : i + 1], [0.0])
+        each.append(time.perf_counter() - begin)
+        worked.append(time.process_time() - began)
+    for name, times, level in [
+        ("median", each, 0.5),
+        ("95 %", each, 0.95),
+        ("95 % in time of the processor", worked, 0.95),
+    ]:
+        reached = float(np.quantile(times, level)) * 1e3
+        what = f"`partial_fit` of one sample, {name}"
+        table.rows.append([what, f"{reached:.2f} ms", "≤ 1 ms", verdict(reached, 1.0)])
+    table.note = (
+        f"The first `partial_fit` after a fit copies the samples to memory with room for more: "
+        f"{duration(first)}. The longest of the others took {duration(max(each))}: now and then "
+        "the newest samples are indexed together."
+    )
+    return table
+
+
+def repeated(predict: Callable[[NDArray], NDArray], rows: NDArray) -> None:
+    for _ in range(max(1, 100 // len(rows))):
+        predict(rows)
+
+
+def service() -> Table:
     table = Table(f"{SECONDS:.0f} s with {READERS} readers and one writer", HEADER)
     table.note = (
         "Wrong answers: those that do not equal the answer of a moment between question and reply. "
@@ -68,7 +133,7 @@ def run() -> Iterator[Table]:
         interval = 0.9 if isinstance(model, FALLRegressor) else None
         with tempfile.TemporaryDirectory() as folder:
             table.rows.append([name, *measured(model, Path(folder) / "served.model", interval)])
-    yield table
+    return table
 
 
 def measured(model: Any, path: Path, interval: float | None, seconds: float = SECONDS) -> list[str]:

@@ -6,6 +6,7 @@ them. So the caller can order the candidates by distance and row, and the answer
 both structures.
 """
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,10 @@ class Few:
     def __init__(self, points: Array, start: int, stop: int):
         self.stop = stop
         self._start, self._points = start, points[start:stop]
+
+    def moved(self, points: Array) -> "Few":
+        """The same rows in other memory."""
+        return Few(points, self._start, self.stop)
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
         """Rows (q, c) that include the nearest points of this part, padded with -1."""
@@ -80,6 +85,12 @@ class Cells:
         self._centre = points[start:stop].mean(axis=0)
         self._single = Matrices.of(points, self._rows, self._centre, np.float32)
         self._double: Matrices | None = None
+
+    def moved(self, points: Array) -> "Cells":
+        """The same rows in other memory."""
+        other = copy.copy(self)
+        other._points = points
+        return other
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
         """Rows (q, c) that include the nearest points of this part, padded with -1."""

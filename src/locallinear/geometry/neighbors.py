@@ -91,8 +91,11 @@ class Neighbors:
 
     def update(self, points: Array, searchable: Mask | None) -> "Neighbors":
         """The same for these points: rows were appended or removed, or moved in memory."""
-        # Parts of points that have moved would keep the old memory alive.
-        parts = self._parts if np.may_share_memory(points, self.points) else ()
+        parts = self._parts
+        if len(points) < len(self.points):  # the rows have other numbers now
+            parts = ()
+        elif not np.may_share_memory(points, self.points):
+            parts = [part.moved(points) for part in parts]  # else the old memory would stay
         return Neighbors(points, searchable, parts)
 
     def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
