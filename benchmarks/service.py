@@ -64,8 +64,13 @@ class Story:
 
 
 def run() -> Iterator[Table]:
-    yield costs()
-    yield service()
+    busy = (
+        f"Load of the machine when it began: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores. "
+    )
+    for make in (costs, service):
+        table = make()
+        table.note = busy + table.note
+        yield table
 
 
 class InPlace(FALLRegressor):

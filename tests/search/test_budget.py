@@ -149,7 +149,8 @@ def test_an_interrupt_before_the_first_score_is_an_interrupt(samples):
 
 
 SIGNALLED = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in background
 import numpy as np
 from locallinear import FALLRegressorCV
 rng = np.random.default_rng(0)
