@@ -197,12 +197,15 @@ class DaskFALL(Gathering, BaseEstimator):
         n_bytes = sum(tables.sizes) * len(tables.origin) * 8
         order = order_of(parts, starts(tables.sizes), None, n_bytes)
         random = check_random_state(self.random_state)
-        places = first_of_permutation(random, len(order), self.n_anchors)
+        before = random.get_state()
+        # Drawn while the workers look for samples that two partitions have: mostly, none is.
+        places = first_of_permutation(random, order.expected, self.n_anchors)
+        if len(order) != order.expected:
+            random.set_state(before)
+            places = first_of_permutation(random, len(order), self.n_anchors)
         rows = order.numbers(places)
-        (points,) = gather(parts, tables.sizes, rows, ("Z",))
         (in_units,) = gather(tables.partitions, tables.sizes, rows, ("X",))
-        assert points is not None
-        return Anchors(points, rows=rows), in_units
+        return Anchors(self._geometry.space.transform(in_units), rows=rows), in_units
 
     def _models_around(
         self, points: Array, tables: Tables, parts: list[Delayed], cells: Cells
