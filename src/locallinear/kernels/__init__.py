@@ -44,6 +44,7 @@ predictions and errors for many parameters      `grid.predictions`: v numbers of
 at once                                         L values of λ, C choices of anchors
 the same for models with the same neighbours    `local.siblings`, compiled
 who is near, by distance                        `nearest.nearest_in_cells`, compiled
+boxes within reach of a point                   `boxes.in_reach`, compiled
 the beginning of a random permutation           `shuffle.swaps`, `shuffle.follow_back`, compiled
 shares of leaves in common                      `trees.leaves`
 trees that say who is near                      `trees.random` (extremely randomised),

@@ -82,12 +82,13 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: A
     near = xp.argmin(errors, axis=1)
     smallest = pick(errors, near[:, None])[:, 0]
     takes = xp.sqrt(smallest) * (1 + tie) + floor < xp.sqrt(best)
-    # Where no other error is near the smallest, that one decides whatever came before it.
-    reach = 2 * errors.shape[1]
-    close = (xp.sqrt(smallest) * (1 + reach * tie) + reach * floor) ** 2
+    # When the smallest error comes, it takes the sample over, or what holds the sample is larger by
+    # no more than rounding; later holders are smaller still. So where no other error is so close,
+    # the smallest decides whatever came before it. Twice the tie, since the roots are rounded too.
+    close = (xp.sqrt(smallest) * (1 + 2 * tie) + 2 * floor) ** 2
     is_close = errors <= close[:, None]
     tied = None
-    if int(xp.count_nonzero(is_close)) > int(xp.count_nonzero(smallest <= close)):
+    if int(xp.count_nonzero(is_close)) > errors.shape[0]:
         tied = xp.count_nonzero(is_close, axis=1) > 1  # mostly, none is tied
         given = to_numpy(errors[tied]), to_numpy(floor[tied])
         held, kept = to_numpy(best[tied]), to_numpy(labels[tied])
