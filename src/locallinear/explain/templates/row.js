@@ -4,9 +4,9 @@ const showHeadline = () => {
   const score = rows.prediction[state.row][state.target];
   byId("prediction-label").textContent = `Predicted ${classes ? "score of " : ""}${shorten(targets[state.target], 40)}`;
   byId("row-prediction").textContent = number(score, 5) + (classes ? `, probability ${percent(rows.probability[state.row][state.target])}` : "");
-  const truth = rows.true && rows.true[state.row];
-  byId("row-true-line").hidden = !truth;
-  if (truth) byId("row-true").textContent = number(classes ? truth[0] : truth[state.target], 5);
+  const truth = rows.true?.[state.row]?.[classes ? 0 : state.target] ?? null;
+  byId("row-true-line").hidden = truth === null;
+  if (truth !== null) byId("row-true").textContent = number(truth, 5);
   showSure();
   byId("row-regime-line").hidden = isShort();
   byId("details").hidden = isShort();
@@ -17,7 +17,7 @@ const showHeadline = () => {
 };
 // The interval or the possible classes of the row, and how unusual it is.
 const showSure = () => {
-  const interval = intervalOf(), possible = sure.possible && targets.filter((_, t) => sure.possible[state.row][t]);
+  const interval = intervalOf(), possible = sure.possible?.[state.row] && targets.filter((_, t) => sure.possible[state.row][t]);
   byId("row-interval-line").hidden = !interval && !possible;
   byId("interval-label").textContent = `${percent(sure.coverage)} ${classes ? "possible classes" : "interval"}`;
   byId("row-interval").textContent = interval ? `${number(interval[0])} to ${number(interval[1])}` : possible ? possible.map((name) => shorten(name, 30)).join(" or ") : "";
