@@ -6,7 +6,10 @@ from numpy.testing import assert_allclose
 
 from houses import fitted, houses
 from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor
+from locallinear.explain.contribution_display import ContributionDisplay
 from locallinear.explain.level_shares import MOST_SAMPLES, level_shares, samples_in_general
+from locallinear.explain.row_text import in_words
+from locallinear.explain.text import number
 from locallinear.explain.traits import Trait, common_traits, neighbor_means, neighbor_texts
 from locallinear.explain.view import view_of
 
@@ -158,3 +161,17 @@ def test_traits_read_as_their_value_and_what_they_add():
     assert str(Trait("weekday", "Sunday", 1.0, 35.0)) == "weekday Sunday (+35)"
     assert str(Trait("weekday", "Sunday", 0.6, 35.0)) == "weekday mostly Sunday (+35)"
     assert str(Trait("weekday", None, 0.3, 1.0)) == "weekday often missing (+1)"
+
+
+def test_the_layers_read_as_one_sentence():
+    X, y = rentals()
+    model = FALLRegressor(n_neighbors=12, neighborhood="boosted", random_state=0).fit(X, y)
+    why = model.explain([[2.0, 10.0]])
+    shown = ContributionDisplay.from_explanation(why)
+    level = number(why.baseline[0] + why.neighborhood_part[0, 0])
+    text = in_words(shown)
+    start = f"Rows in general {number(why.baseline[0])}; those like this one {level}: x0 "
+    assert text.startswith(start)
+    assert f"; this one {number(why.prediction[0], 4)}: " in text
+    farther = in_words(ContributionDisplay.from_explanation(model.explain([[2.0, 25.0]])))
+    assert "x1 = 25 (they: " in farther

@@ -68,6 +68,13 @@ const showContributions = () => {
   ], { xaxis: { range: [low - room, high + room], zeroline: low <= 0 && high >= 0, ...axisTitle(classes ? `score of ${targets[state.target]}` : targets[state.target]) },
     yaxis: { tickvals: y, ticktext: lines.map((b) => b.name), showgrid: false, zeroline: false, range: [0.4, lines.length + 0.6] } }, 70 + 28 * lines.length);
 };
+// The features in which the row differs most from its neighbours, by what that adds.
+const mostDifferent = (parts) => {
+  const most = order(parts).filter((j) => parts[j]).slice(0, 2);
+  if (isShort() || !most.length) return [];
+  const theirs = (j) => (choices[j] ? `${rows.neighbor_texts[state.row][j]} of them have it` : `theirs: ${rows.neighbor_texts[state.row][j]}`);
+  return [" Most by ", ...most.flatMap((j, i) => [i ? " and " : "", bdi(features[j]), " ", bdi(cell(rows.values[state.row][j])), ` (${theirs(j)}): ${signed(parts[j])}`]), "."];
+};
 // The three layers in words.
 const showLayers = () => {
   const { start, level, parts } = fromReference();
@@ -76,7 +83,7 @@ const showLayers = () => {
   const size = rows.n_neighbors[state.row], traits = rows.traits[state.row]?.[state.target];
   const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
   byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
-    ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`);
+    ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`, ...mostDifferent(parts));
 };
 const showRowCaption = () => {
   const unsure = features.some((_, j) => isUnsure(j)), interval = intervalOf();
