@@ -407,5 +407,5 @@ def test_a_companion_gives_its_regimes_and_says_how_much_it_explains(make_proble
     said = f"{100 * companion.explained:.0f}% of the variance in what the model that predicts"
     assert said in " ".join(path.read_text("utf-8").split())
     own = report_data(model, X, y, companion=companion)["rows"]
-    assert own["without_themselves"]
+    assert own["n_own"] == own["n_total"]
     assert set(own["regime"]) <= labels

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from locallinear import FALLRegressor
 from locallinear.explain.equations import short_equation, short_model
-from locallinear.explain.regimes import regime_name, regimes_of
+from locallinear.explain.regimes import regime_names, regimes_of
 from locallinear.explain.view import view_of
 
 
@@ -61,9 +61,21 @@ def test_a_regime_is_named_by_what_sets_it_apart():
     model = FALLRegressor(anchor_selection=anchors, n_anchor_neighbors=80, assignment_neighbors=20)
     seen = view_of(model.fit(X, y))
     found = regimes_of(seen)
-    assert sorted(regime_name(seen, found, r) for r in (0, 1)) == ["high x0", "low x0"]
+    assert sorted(regime_names(seen, found)) == ["high x0", "low x0"]
 
 
 def test_a_regime_that_nothing_sets_apart_is_spread_over_all_rows(rows):
     seen = view(rows)
-    assert regime_name(seen, regimes_of(seen), 0) == "spread over all rows"
+    assert regime_names(seen, regimes_of(seen)) == ["spread over all rows"]
+
+
+def test_regimes_that_would_have_one_name_are_told_apart_by_a_range():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, (300, 1))
+    y = np.select([X[:, 0] < 1, X[:, 0] < 2], [5 * X[:, 0], 50 - 9 * X[:, 0]], 3.0)
+    points = [[0.5], [1.5], [6.0]]
+    model = FALLRegressor(3, anchor_selection=points, anchor_alpha=0.0, random_state=0).fit(X, y)
+    seen = view_of(model)
+    names = regime_names(seen, regimes_of(seen))
+    assert len(set(names)) == 3
+    assert sum(name.startswith("low x0: x0 ") for name in names) == 2

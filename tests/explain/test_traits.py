@@ -6,9 +6,12 @@ from numpy.testing import assert_allclose
 
 from houses import fitted, houses
 from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor
-from locallinear.explain.level_shares import level_shares
-from locallinear.explain.traits import Trait, common_traits, neighbor_moments, neighbor_texts
-from locallinear.explain.view import by_feature, view_of
+from locallinear.explain.contribution_display import ContributionDisplay
+from locallinear.explain.level_shares import MOST_SAMPLES, level_shares, samples_in_general
+from locallinear.explain.row_text import in_words
+from locallinear.explain.text import number
+from locallinear.explain.traits import Trait, common_traits, neighbor_means, neighbor_texts
+from locallinear.explain.view import view_of
 
 
 def rentals(n=600, seed=0):
@@ -18,29 +21,50 @@ def rentals(n=600, seed=0):
     return np.column_stack([hour, wind]).astype(float), 200.0 * ((hour > 6) & (hour < 22)) + wind
 
 
-def shares_of(view, why):
-    return level_shares(view, why, *neighbor_moments(view.samples[0], by_feature(why)))
+def in_general(view):
+    """The samples that stand for all, where there are few columns."""
+    X, Y = view.samples
+    return X[samples_in_general(X, Y, MOST_SAMPLES)]
 
 
-def test_shares_of_two_columns_are_the_mean_over_both_orders():
+def test_share_and_difference_of_a_column_are_its_shapley_value():
     X, y = rentals()
     model = FALLRegressor(n_neighbors=12, random_state=0).fit(X, y)
-    view, why = view_of(model), model.explain([[2.0, 10.0]])
-    means, spreads = neighbor_moments(X, why)
-    inside = np.abs(X - means[0]) <= np.maximum(2 * spreads[0], 0.1 * X.std(axis=0)) + 1e-6
-    level = why.baseline[0] + why.neighborhood_part[0, 0]
+    view, x = view_of(model), np.array([2.0, 10.0])
+    why, background = model.explain([x]), in_general(view)
 
-    def worth(rows):
-        return (y[rows].sum() + level) / (rows.sum() + 1)
+    def worth(*columns):
+        return model.predict(np.where(np.isin([0, 1], columns), x, background)).mean()
 
-    nothing, both = worth(np.ones(len(X), bool)), worth(inside.all(axis=1))
-    alone = [worth(rows) for rows in inside.T]
-    first = np.array([alone[0] - nothing, alone[1] - nothing])
-    second = np.array([both - alone[1], both - alone[0]])
-    found = (first + second) / 2
-    rest = why.neighborhood_part[0, 0] - found.sum()
-    expected = found + rest * np.abs(found) / np.abs(found).sum()
-    assert_allclose(shares_of(view, why)[0, :, 0], expected)
+    first = np.array([worth(0) - worth(), worth(1) - worth()])
+    second = np.array([worth(0, 1) - worth(1), worth(0, 1) - worth(0)])
+    shares = level_shares(view, why)[0, :, 0]
+    level = abs(why.neighborhood_part[0, 0])
+    assert_allclose(shares + why.difference_parts[0, :, 0], (first + second) / 2, atol=0.05 * level)
+
+
+def test_shares_of_a_linear_model_are_slopes_times_the_difference_of_neighbours_from_all():
+    X, _ = rentals()
+    model = FALLRegressor(1, n_anchor_neighbors=600, anchor_alpha=0.0, alpha=1e9, random_state=0)
+    model.fit(X, X @ [3.0, -2.0])
+    view, why = view_of(model), model.explain([[2.5, 17.0], [40.0, 3.0]])
+    apart = neighbor_means(X, why) - in_general(view).mean(axis=0)
+    shares = [3.0, -2.0] * apart
+    rest = why.neighborhood_part - shares.sum(axis=1, keepdims=True)
+    expected = shares + rest * np.abs(shares) / np.abs(shares).sum(axis=1, keepdims=True)
+    assert_allclose(level_shares(view, why)[:, :, 0], expected, rtol=1e-6)
+
+
+def test_samples_in_general_have_all_levels_and_classes_and_the_mean_inputs_of_all():
+    X = np.random.default_rng(0).normal(size=(40, 2)) * [1.0, 1e6]
+    Y = X[:, :1] + X[:, 1:] / 1e6
+    chosen = samples_in_general(X, Y, 8)
+    ranks = Y[:, 0].argsort().argsort()
+    assert_allclose(ranks[chosen] // 5, np.arange(8))
+    assert (np.abs(X[chosen].mean(axis=0) - X.mean(axis=0)) < 0.1 * X.std(axis=0)).all()
+    assert len(samples_in_general(X[:3], Y[:3], 8)) == 3
+    classes = np.eye(4)[np.repeat([2, 0, 3, 1], 10)]
+    assert_allclose(classes[samples_in_general(X, classes, 8)].sum(axis=0), 2)
 
 
 def test_shares_of_all_columns_are_what_the_level_adds(make_problem):
@@ -50,7 +74,7 @@ def test_shares_of_all_columns_are_what_the_level_adds(make_problem):
     classes = FALLClassifier(8, random_state=0).fit(X, np.digitize(y[:, 0], [-1, 1]))
     for model, rows in ((single, Q), (few, Q), (classes, Q), (fitted(), houses(seed=1))):
         view, why = view_of(model), model.explain(rows)
-        assert_allclose(shares_of(view, why).sum(axis=1), why.neighborhood_part, atol=1e-9)
+        assert_allclose(level_shares(view, why).sum(axis=1), why.neighborhood_part, atol=1e-9)
 
 
 def test_an_hour_that_matters_on_some_days_only_has_its_part():
@@ -58,15 +82,15 @@ def test_an_hour_that_matters_on_some_days_only_has_its_part():
     X = rng.integers(0, 2, size=(400, 2)) * 1.0
     y = 100.0 * (X[:, 0] == X[:, 1])  # neither matters without the other
     model = FALLRegressor(20, n_neighbors=10, random_state=0).fit(X, y)
-    shares = shares_of(view_of(model), model.explain([[1.0, 1.0]]))[0, :, 0]
+    shares = level_shares(view_of(model), model.explain([[1.0, 1.0]]))[0, :, 0]
     assert_allclose(shares, 25, atol=4)
 
 
 def test_shares_are_in_the_units_of_the_target(make_problem):
     X, y, Q = make_problem(n=120)
-    models = [FALLRegressor(8, random_state=0).fit(X, target) for target in (y, 50 - 3 * y)]
-    first, second = (shares_of(view_of(model), model.explain(Q)) for model in models)
-    assert_allclose(second, -3 * first, rtol=1e-6, atol=1e-9)
+    models = [FALLRegressor(8, random_state=0).fit(X, target) for target in (y, 50 + 3 * y)]
+    first, second = (level_shares(view_of(model), model.explain(Q)) for model in models)
+    assert_allclose(second, 3 * first, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["single", "ensemble"])
@@ -87,7 +111,7 @@ def test_traits_come_by_what_they_add_and_tell_of_their_target(make_problem):
     X, y, Q = make_problem(n=200, d=5, m=2)
     model = FALLRegressor(n_neighbors=10, random_state=0).fit(X, y)
     view, why = view_of(model), model.explain(Q)
-    shares = shares_of(view, why)
+    shares = level_shares(view, why)
     for i, of_row in enumerate(common_traits(view, why)):
         for t, traits in enumerate(of_row):
             adds = [abs(trait.adds) for trait in traits]
@@ -137,3 +161,17 @@ def test_traits_read_as_their_value_and_what_they_add():
     assert str(Trait("weekday", "Sunday", 1.0, 35.0)) == "weekday Sunday (+35)"
     assert str(Trait("weekday", "Sunday", 0.6, 35.0)) == "weekday mostly Sunday (+35)"
     assert str(Trait("weekday", None, 0.3, 1.0)) == "weekday often missing (+1)"
+
+
+def test_the_layers_read_as_one_sentence():
+    X, y = rentals()
+    model = FALLRegressor(n_neighbors=12, neighborhood="boosted", random_state=0).fit(X, y)
+    why = model.explain([[2.0, 10.0]])
+    shown = ContributionDisplay.from_explanation(why)
+    level = number(why.baseline[0] + why.neighborhood_part[0, 0])
+    text = in_words(shown)
+    start = f"Rows in general {number(why.baseline[0])}; those like this one {level}: x0 "
+    assert text.startswith(start)
+    assert f"; this one {number(why.prediction[0], 4)}: " in text
+    farther = in_words(ContributionDisplay.from_explanation(model.explain([[2.0, 25.0]])))
+    assert "x1 = 25 (they: " in farther

@@ -13,6 +13,8 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
+    TableClassifier,
+    TableRegressor,
 )
 from locallinear.ensemble.mean import MEANS
 from searches import GRID
@@ -76,11 +78,41 @@ def test_the_layers_add_up_to_the_prediction(make_problem, name, scaling):
 def test_the_layers_of_a_table_add_up_to_the_prediction(targets, scaling):
     model = fitted(targets, scaling=scaling)
     for why in (model.explain(houses(seed=1)), model.explain_samples([0, 3, 13])):
-        total = why.baseline + why.neighborhood_part + why.difference_parts.sum(axis=1)
         assert why.difference_parts.shape[1] == len(why.feature_names)
-        assert_allclose(total, why.prediction.reshape(total.shape), atol=1e-8)
-    assert_allclose(model.loo_prediction_[[0, 3, 13]], why.prediction, atol=1e-8)
+        assert_layers_add_up(why, model.predict_checked(why.encoded.X, why.samples))
+    scale = np.abs(model.loo_prediction_).max()
+    assert_allclose(model.loo_prediction_[[0, 3, 13]], why.prediction, rtol=0, atol=1e-10 * scale)
     assert why.X["district"].tolist()[1] == houses()["district"][3]
+
+
+def assert_layers_add_up(why, prediction):
+    total = why.baseline + why.neighborhood_part + why.difference_parts.sum(axis=1)
+    old = why.contributions.sum(axis=1) + why.intercept
+    scale = max(1.0, np.abs(prediction).max())
+    for found in (total, old, why.prediction.reshape(total.shape)):
+        assert_allclose(found, prediction.reshape(total.shape), rtol=0, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("kind", ["search", "ensemble", "log target", "classes, ensemble"])
+def test_the_layers_of_every_model_of_a_table_add_up_to_the_prediction(kind, scaling):
+    frame, new = (houses(seed=seed).drop(columns=["rent", "kind"]) for seed in (0, 1))
+    y = frame.pop("price")
+    made = {
+        "search": FALLRegressorCV(GRID | {"scaling": [scaling]}),
+        "ensemble": FALLEnsembleRegressor(3, estimator=FALLRegressor(scaling=scaling), **FEW),
+        "log target": FALLRegressor(scaling=scaling),
+        "classes, ensemble": FALLEnsembleClassifier(
+            3, estimator=FALLClassifier(scaling=scaling), **FEW
+        ),
+    }[kind]
+    if kind.startswith("classes"):
+        model = TableClassifier(made, random_state=0).fit(frame, np.where(y > 200, "dear", "cheap"))
+    else:
+        target = "log" if kind.startswith("log") else "identity"
+        model = TableRegressor(made, target=target, random_state=0).fit(frame, y)
+    for why in (model.explain(new), model.explain_samples([0, 3, 13])):
+        assert_layers_add_up(why, model.predict_checked(why.encoded.X, why.samples))
 
 
 def test_the_layers_are_those_of_their_definition(make_problem):
@@ -159,6 +191,7 @@ def test_slopes_through_ranks_are_differences_of_the_contributions_over_near_ran
     why, space = model.explain(Q), model.feature_space
     high, low = (space.from_regressors(space.regressors(Q) + reach) for reach in (0.1, -0.1))
     assert_allclose(why.slopes, why.coef * (0.2 / (high - low))[:, :, None], rtol=1e-9)
+    assert_allclose(why.slopes, why.coef * why.slope_factors[:, :, None], rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -179,6 +212,11 @@ def test_slopes_of_continuous_features_are_as_steady_in_ranks_as_in_units():
         slopes = model.explain(X[1000:]).slopes[:, 3, 0]  # the true one is 10
         errors[scaling] = np.mean((slopes - 10) ** 2)
     assert errors["quantile"] < 2 * errors["standard"]
+    # Between two single samples, the map says nothing: their gap is chance.
+    step, space = 1e-7, model.feature_space
+    ends = (space.regressors(X[1000:] + sign * step)[:, 3] for sign in (1, -1))
+    at_point = model.explain(X[1000:]).coef[:, 3, 0] * np.subtract(*ends) / (2 * step)
+    assert at_point.std() > 3 * slopes.std()
 
 
 def test_a_constant_feature_has_no_slope_in_ranks(make_problem):

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from houses import fitted, houses
 from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor
-from locallinear.models.shapley import draw_orders, shapley_values
+from locallinear.explain.shapley_paths import draw_orders, shapley_values
 
 
 def all_subsets(predict, x, background, groups):
@@ -85,8 +85,8 @@ def test_values_add_up_for_any_model_background_and_number_of_orders(c, b, n_ord
     def predict(rows, query):
         return np.sin(rows @ turn) + query[:, None]
 
-    chance = np.random.RandomState(seed)
-    values = shapley_values(predict, X, background, groups, n_orders, chance)
+    orders = draw_orders(b, n_orders, c, np.random.RandomState(seed))
+    values = shapley_values(predict, X, background, groups, orders)
     assert values.shape == (3, c, 2)
     bases = np.array([predict(background, np.full(b, i)).mean(axis=0) for i in range(3)])
     assert_allclose(values.sum(axis=1), predict(X, np.arange(3)) - bases, atol=1e-12)

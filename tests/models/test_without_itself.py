@@ -1,10 +1,12 @@
 """Samples predicted and explained without themselves."""
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from locallinear import (
     FALLClassifier,
@@ -12,6 +14,7 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
+    TableRegressor,
 )
 from locallinear.geometry.neighbors import leave_out
 from locallinear.models.explanation import ARRAYS
@@ -84,6 +87,30 @@ def test_the_explanation_of_a_sample_does_not_depend_on_its_own_target(make_prob
         FALLRegressor(anchor_models=given, scaling=scaling).fit(X, targets).explain_samples([11])
         for targets in (y, changed)
     )
+    for name in set(ARRAYS) - {"neighborhood_part"}:
+        assert_array_equal(getattr(one, name), getattr(other, name))
+    level = [why.baseline + why.neighborhood_part for why in (one, other)]
+    assert_allclose(*level, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["ensemble", "classes", "classes, ensemble", "table"])
+def test_no_kind_of_model_explains_a_sample_by_its_own_target(make_problem, kind):
+    X, y, _ = make_problem(n=80, d=4)
+    if "classes" in kind:
+        y = np.where(y > 0, "up", "down").astype(object)
+        changed = np.where(np.arange(80) == 11, np.where(y == "up", "down", "up"), y)
+    else:
+        changed = y + 100.0 * (np.arange(80) == 11)
+    m = 2 if "classes" in kind else 1
+    given = {"anchor_models": np.random.default_rng(1).normal(size=(6, 5, m))}
+    single = (FALLClassifier if "classes" in kind else FALLRegressor)(**given)
+    ensemble = FALLEnsembleClassifier if "classes" in kind else FALLEnsembleRegressor
+    many = ensemble(3, search=None, estimator=single, max_features=1.0, random_state=0)
+    model = many if "ensemble" in kind else single
+    if kind == "table":
+        X = pandas.DataFrame(X, columns=list("abcd"))
+        model = TableRegressor(single, target="identity", random_state=0)
+    one, other = (clone(model).fit(X, targets).explain_samples([11]) for targets in (y, changed))
     for name in set(ARRAYS) - {"neighborhood_part"}:
         assert_array_equal(getattr(one, name), getattr(other, name))
 

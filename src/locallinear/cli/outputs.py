@@ -11,6 +11,7 @@ from ..explain.contribution_display import ContributionDisplay
 from ..explain.explaining_rows import explain_rows, numbers_of_samples
 from ..explain.how_sure import UNSEEN, how_sure
 from ..explain.row_text import row_lines
+from ..explain.text import plural
 from ..explain.view import view_of
 from ..runtime.progress import working
 from ..search.companion import Companion, companion_of
@@ -90,15 +91,14 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     own = numbers_of_samples(view, table.frame, _targets_if_known(model, table))
     known: Any = explain_rows(view, table.frame, own)
     explanation = model.in_units(known)
-    if explanation.samples is not None:
-        click.echo(
-            "The model was fitted on these rows: each is predicted and explained without itself.",
-            err=True,
-        )
+    is_own = _is_own(explanation)
+    if is_own.any():
+        click.echo(_own_rows(is_own), err=True)
     q, _, m = explanation.contributions.shape
     kind, total = _words(model)
     columns: dict[str, Any] = {
         "row": np.repeat(np.arange(1, q + 1), m),
+        **({"training row": np.repeat(is_own, m)} if is_own.any() else {}),
         kind: explanation.target_names * q,
         total: explanation.prediction.ravel(),
         **_sureness(model, explanation),
@@ -112,6 +112,22 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     columns |= _by_column("slope", of_numbers, explanation.slopes[:, is_number])
     columns |= {"constant": explanation.intercept.ravel()}
     return pandas.DataFrame(columns | _by_column("adds", names, explanation.contributions))
+
+
+def _is_own(explanation: Any) -> NDArray[np.bool_]:
+    """Which explained rows are training rows, (q,): those were explained without themselves."""
+    samples = explanation.samples
+    return np.zeros(len(explanation.contributions), bool) if samples is None else samples >= 0
+
+
+def _own_rows(is_own: NDArray[np.bool_]) -> str:
+    """A sentence on the rows that the model was fitted on."""
+    if is_own.all():
+        return "The model was fitted on these rows: each is predicted and explained without itself."
+    return (
+        f"The model was fitted on {is_own.sum():,} of {plural(len(is_own), 'row')}: each of these "
+        "is predicted and explained without itself, the others as new rows."
+    )
 
 
 def _words(model: TableModel) -> tuple[str, str]:
@@ -136,7 +152,9 @@ def _sureness(model: TableModel, explanation: Any) -> dict[str, NDArray]:
         low, high = np.moveaxis(known.interval, 2, 0)
         columns = {"lowest": low.ravel(), "highest": high.ravel()}
     if known.possible is not None:
-        columns["possible"] = known.possible.ravel()
+        possible = known.possible.astype(object)
+        possible[~known.possible.any(axis=1)] = None  # of training rows it is not known
+        columns["possible"] = possible.ravel()
     columns["novelty"] = np.repeat(known.novelty, len(explanation.target_names))
     return columns
 
@@ -148,7 +166,7 @@ def explained_row(model: TableModel, table: Table, row: int) -> list[str]:
     known: Any = explain_rows(view, table.frame[one], own)
     why = model.in_units(known)
     lines = [f"Row {row} of {table.name}"]
-    if why.samples is not None:
+    if _is_own(why).any():
         lines.append("The model was fitted on this row: it is explained without itself.")
     wanted = list(range(len(why.target_names)))
     if isinstance(model, TableClassifier):
@@ -191,13 +209,19 @@ def write_html(
 
 
 def _targets_if_known(model: TableModel, table: Table) -> NDArray | None:
-    """The targets in a table on the model's scale; None where a row has none."""
+    """The targets in a table on the model's scale, with gaps where rows have none; or None."""
     targets = model.target_names_
     if not set(targets) <= set(table.columns):
         return None
-    if not table.frame[targets].notna().to_numpy().all():
+    has_targets = table.frame[targets].notna().to_numpy().all(axis=1)
+    if not has_targets.any():
         return None
     try:
-        return model.true_targets(table)
+        known = model.true_targets(Table(table.frame[has_targets], table.name))
     except ValueError:  # a log of a negative number
         return None
+    found: NDArray = np.full((len(table), *known.shape[1:]), np.nan)
+    if isinstance(model, TableClassifier):
+        found = np.full(len(table), None, dtype=object)
+    found[has_targets] = known
+    return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..explain.equations import short_equation
 from ..explain.judging import Judged, resampled_errors, row_errors, typical_error
-from ..explain.regimes import Regimes, distinguishing, regime_name, regimes_of
+from ..explain.regimes import Regimes, distinguishing, regime_names, regimes_of
 from ..explain.text import number, plural, shorten
 from ..explain.view import ModelView, view_of
 from ..search.companion import Companion
@@ -192,6 +192,7 @@ def regime_lines(
     """The regimes, largest first: name, number of rows, and an equation of few terms."""
     view = _companion_view(model, companion)
     regimes = regimes_of(view)
+    names = regime_names(view, regimes)
     total, count = int(regimes.sizes.sum()), len(regimes.sizes)
     shown = min(n_shown, count)
     if companion.simplicity is None:
@@ -207,9 +208,7 @@ def regime_lines(
         )
     for r in range(shown):
         size = int(regimes.sizes[r])
-        head = (
-            f"{r + 1}. {regime_name(view, regimes, r)}: {plural(size, 'row')} ({size / total:.0%})"
-        )
+        head = f"{r + 1}. {names[r]}: {plural(size, 'row')} ({size / total:.0%})"
         head += _ranges(view, regimes, r)
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
         for text in _equations(view, regimes, r):

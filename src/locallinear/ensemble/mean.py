@@ -134,6 +134,14 @@ class Mean(HowSure, WithoutItself):
         check_queries(now, X)
         return now._mean_explanation(member.explain(X) for member in now.estimators_)
 
+    def explain_checked(self, X: Array, without: NDArray[np.intp]) -> LocalExplanation:
+        """The explanation of an array of queries known to be valid, each without a sample.
+
+        `without` (q,) are numbers of samples, -1 for a query that is none.
+        """
+        now = self.at_this_moment()
+        return now._mean_explanation(m.explain_checked(X, without) for m in now.estimators_)
+
     def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
         now = self.at_this_moment()
         return now._mean_explanation(m.explain_samples(indices) for m in now.estimators_)

@@ -90,9 +90,9 @@ def interval_coverage(
 
 
 def coverage_section(
-    view: ModelView, why: Explanation, targets: list[Any] | None
+    view: ModelView, why: Explanation, targets: list[Any]
 ) -> list[Coverage] | None:
-    """Shares of targets within intervals: of the explained rows, if these are new and have targets.
+    """Shares of targets within intervals: of explained rows that are new, if these are enough.
 
     Otherwise of the samples without themselves. None for classes, and where there are too few
     samples.
@@ -101,7 +101,7 @@ def coverage_section(
         return None
     model = view.estimator if view.table is None else view.table
     try:
-        if targets is None or why.samples is not None or len(targets) < LEAST_HELD_OUT:
+        if len(targets) < LEAST_HELD_OUT:
             return interval_coverage(model)
         return interval_coverage(model, view.named_rows(why.X), targets)
     except ValueError:

@@ -1,7 +1,6 @@
 """Rows explained for people: samples of the model without themselves, other rows as they are."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,27 @@ BLOCK = 4096
 
 
 def numbers_of_samples(view: ModelView, X: Any, y: NDArray | None) -> Numbers | None:
-    """The numbers of the samples that rows are, (q,); None where they are new.
+    """The numbers of the samples that rows are, (q,), -1 for new rows; None where all are new.
 
     Whether they are is known by their targets y: without these, rows are new ones.
     """
     if y is None:
         return None
-    return own_samples(view, np.asarray(view.encode(X), dtype=np.float64), y)
+    own = own_samples(view, np.asarray(view.encode(X), dtype=np.float64), y)
+    return own if (own >= 0).any() else None
 
 
 def explain_rows(view: ModelView, X: Any, own: Numbers | None) -> Explanation:
-    """The explanation of rows; of those that are samples of the model, each without itself."""
-    return _without_themselves(view, X, own) or view.explain(X)
+    """The explanation of rows; of those that are samples of the model, each without itself.
+
+    Where a sample has too few others to be predicted from, all rows are explained as new ones.
+    """
+    if own is None:
+        return view.explain(X)
+    try:
+        return view.explain_without(X, own)
+    except ValueError:
+        return view.explain(X)
 
 
 def explained_blocks(
@@ -40,17 +48,3 @@ def explained_blocks(
     for first in range(0, len(rows), BLOCK):
         block = rows[first : first + BLOCK]
         yield explain_rows(view, take_rows(X, block), None if own is None else own[block])
-
-
-def _without_themselves(view: ModelView, X: Any, own: Numbers | None) -> Explanation | None:
-    """The explanation of samples without themselves, with their cells as the user has them.
-
-    None where rows are no samples, and where a sample has too few others to be predicted from.
-    """
-    if own is None:
-        return None
-    try:
-        why: Any = view.explain_samples(own)
-    except ValueError:
-        return None
-    return why if view.table is None else replace(why, X=view.cells(X))

@@ -36,8 +36,8 @@ class HowSure:
     interval : array (q, m, 2) or None
         The ends of intervals that contain `COVERAGE` of the targets; None for classes.
     possible : array (q, m) of bool or None
-        The classes that are possible with this coverage; None for other targets, and for samples
-        that were explained without themselves.
+        The classes that are possible with this coverage; None for other targets. Of samples that
+        were explained without themselves it is not known: then no class is.
     novelty : array (q,)
     """
 
@@ -52,15 +52,20 @@ def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> H
     X = np.asarray(by_feature(why).X, dtype=np.float64)
     known = estimator.conformal()
     levels = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
-    own, interval, possible = why.samples, None, None
-    if own is not None:
-        novelty = known.sample_novelty()[own]
-        interval = None if view.is_classifier else known.sample_quantiles(levels)[own]
-    elif view.is_classifier:
-        novelty = known.novelty(X)
-        possible = estimator.predict_set(view.named_inputs(X), coverage)
-    else:
-        interval, novelty = known.quantiles_and_novelty(X, levels)
+    samples = np.full(len(X), -1) if why.samples is None else why.samples
+    own, new = samples >= 0, samples < 0
+    interval = None if view.is_classifier else np.empty((*why.neighborhood_part.shape, 2))
+    possible = np.zeros(why.neighborhood_part.shape, bool) if view.is_classifier else None
+    novelty = np.empty(len(X))
+    if own.any():
+        novelty[own] = known.sample_novelty()[samples[own]]
+        if interval is not None:
+            interval[own] = known.sample_quantiles(levels)[samples[own]]
+    if new.any() and interval is not None:
+        interval[new], novelty[new] = known.quantiles_and_novelty(X[new], levels)
+    elif new.any() and possible is not None:
+        novelty[new] = known.novelty(X[new])
+        possible[new] = estimator.predict_set(view.named_inputs(X[new]), coverage)
     if interval is not None and why.log is not None:  # the estimator's intervals are of logs
         interval = why.model.quantiles_in_units(interval)
     return HowSure(interval, possible, novelty)
@@ -136,7 +141,9 @@ def sure_section(view: ModelView, why: Explanation, neighbors: list[list[int]]) 
     else:
         section |= {
             "interval": None if sure.interval is None else rounded(sure.interval, SAMPLE_DIGITS),
-            "possible": None if sure.possible is None else sure.possible.tolist(),
+            "possible": None
+            if sure.possible is None
+            else [line if any(line) else None for line in sure.possible.tolist()],
             "novelty": rounded(sure.novelty, SAMPLE_DIGITS),
             "slopes_std": rounded(slope_errors(view, why).swapaxes(1, 2), SAMPLE_DIGITS),
         }

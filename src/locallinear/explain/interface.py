@@ -58,7 +58,8 @@ class Estimator(Protocol):
 
     `out_of_fold` returns predictions for samples that the model had not seen, with the number of
     each sample's fold, or None. `predict_checked` returns numeric predictions (q, m), each without
-    one of the samples where numbers (q,) are given.
+    one of the samples where numbers (q,) are given (-1: without none), and `explain_checked` the
+    explanations that belong to them.
     """
 
     regime_model: RegimeModel
@@ -69,9 +70,9 @@ class Estimator(Protocol):
 
     def explain(self, X: Any, /) -> "Explanation": ...
 
-    def explain_samples(self, indices: Any = None) -> "Explanation": ...
-
     def predict_checked(self, X: Array, without: Numbers | None = None) -> Array: ...
+
+    def explain_checked(self, X: Array, without: Numbers) -> "Explanation": ...
 
     def predict(self, X: Any, /) -> NDArray: ...
 
@@ -136,8 +137,6 @@ class TableModelLike(Protocol):
 
     def explain(self, data: Any, /) -> "Explanation": ...
 
-    def explain_samples(self, indices: Any = None) -> "Explanation": ...
-
     def true_targets(self, data: Any, /) -> NDArray: ...
 
     def by_column(self, raw: Any, cells: Any, index: Any, /) -> "Explanation": ...
@@ -170,7 +169,7 @@ class Explanation(Protocol):
     regressors: Array  # (q, d): what the coefficients multiply
     X: Any
     index: Any
-    samples: Numbers | None  # (q,): of samples explained without themselves
+    samples: Numbers | None  # (q,): of samples explained without themselves; -1 for other rows
     model: Any
     encoded: "Explanation | None"
     log: "Explanation | None"  # where the log of the target was modelled, the same on that scale

@@ -27,9 +27,9 @@ def rounded_cells(rows: list[list[Any]], digits: int = DIGITS) -> list[list[Any]
 
 
 def target_lists(y: NDArray) -> list[list[Any]]:
-    """The targets of each row as a list, with one number per target; a class is text."""
+    """The targets of each row as a list: one number per target, or a class as text; or None."""
     if y.ndim == 1 and y.dtype.kind not in "fiu":
-        return [[str(label)] for label in y]
+        return [[None if label is None else str(label)] for label in y]
     return rounded(y.reshape(len(y), -1), TARGET_DIGITS)
 
 

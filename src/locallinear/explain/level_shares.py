@@ -1,30 +1,31 @@
-"""The level of a query's neighbours, divided among the columns in which they are alike.
+"""The level of a query's neighbours, divided among the columns.
 
-The level adds most to many predictions, and belongs to all columns together. Here a set of columns
-is worth the mean target of the samples that are like the neighbours in these columns: of no column
-that is the mean of all samples, of all columns the level itself. The shares are the Shapley values
-of this game, so an hour that matters only on working days has its part. They cost no prediction.
-Axis letters as in `interface`; s samples that stand for all, P orders of the columns.
+The level adds most to many predictions, and belongs to all columns together. What a column adds in
+all is its Shapley value, by the model's own predictions. What it adds because the row differs from
+its neighbours in it is known exactly. The rest of its Shapley value is its share of the level. For
+a model that is linear everywhere, that is its slope times the difference of the neighbours' mean
+from the mean of all. Axis letters as in `interface`.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .interface import Explanation
-from .selection import sampled
+from .shapley_paths import draw_orders, shapley_values
 from .view import ModelView, by_feature
 
 Array = NDArray[np.float64]
+Numbers = NDArray[np.intp]
 
-MOST_SAMPLES = 2000
-# Orders in which columns come in, each beside its reverse.
-N_PAIRS = 4
-# A sample is like the neighbours in a number that is within two of their standard deviations, and
-# at least within this part of that of all samples.
-WIDTH, LEAST_WIDTH = 2.0, 0.1
+# Samples that stand for all: so many, or fewer where there are many columns, since paths from them
+# to a row have one prediction per column.
+MOST_SAMPLES, LEAST_SAMPLES = 80, 24
+MOST_STEPS = 480
+# How many sets of such samples are compared.
+N_DRAWS = 200
 
 
-def level_shares(view: ModelView, why: Explanation, means: Array, spreads: Array) -> Array:
+def level_shares(view: ModelView, why: Explanation) -> Array:
     """What each column adds to the level of the neighbours, (q, c, m).
 
     The shares of a query add up to its `neighborhood_part`, to rounding.
@@ -32,57 +33,45 @@ def level_shares(view: ModelView, why: Explanation, means: Array, spreads: Array
     Parameters
     ----------
     view : the model
-    why : an explanation of q queries
-    means, spreads : (q, d)
-        Of each query's neighbours, by feature of the estimator.
+    why : an explanation of q queries by this model
     """
     X, Y = view.samples
-    some = sampled(len(X), MOST_SAMPLES)
-    X, Y, least = X[some], Y[some], LEAST_WIDTH * X.std(axis=0)
-    orders = _orders(len(view.columns))
-    out = np.empty((len(means), len(view.columns), Y.shape[1]))
-    level = by_feature(why).neighborhood_part + why.baseline
-    for i, (mean, spread) in enumerate(zip(means, spreads, strict=True)):
-        alike = _alike(view, X, mean, np.maximum(WIDTH * spread, least))
-        out[i] = _shares(alike, Y, why.baseline, level[i], orders)
-    return out
+    c = len(view.columns)
+    general = samples_in_general(X, Y, min(MOST_SAMPLES, max(LEAST_SAMPLES, MOST_STEPS // c)))
+    orders = pairs_of_orders(len(general), c)
+
+    def predict(inputs: Array, query: Numbers) -> Array:
+        return why.model.predict_checked(
+            inputs, None if why.samples is None else why.samples[query]
+        )
+
+    rows = np.asarray(by_feature(why).X, dtype=np.float64)
+    values = shapley_values(predict, rows, X[general], view.column_numbers, orders)
+    shares = values - why.difference_parts
+    # These samples are not quite at the mean of all: what is left goes to the columns by the size
+    # of their shares, and none to a column that tells nothing.
+    sizes = np.abs(shares) + np.finfo(np.float64).tiny
+    rest = why.neighborhood_part - shares.sum(axis=1)
+    return shares + rest[:, None] * sizes / sizes.sum(axis=1, keepdims=True)
 
 
-def _orders(c: int) -> NDArray[np.intp]:
-    """Orders of c columns, (P, c): the same for every query."""
-    rng = np.random.default_rng(0)
-    half = [rng.permutation(c) for _ in range(N_PAIRS)]
-    return np.array([order for one in half for order in (one, one[::-1])])
+def samples_in_general(X: Array, Y: Array, limit: int) -> Numbers:
+    """Numbers of at most `limit` samples that stand for all.
+
+    One is drawn from each of as many equal parts of the samples, from the lowest to the highest
+    target (of classes, one class after the other). Of many such draws, it is that whose mean inputs
+    are nearest to those of all samples, in standard deviations.
+    """
+    order, n = np.lexsort(Y.T[::-1]), min(limit, len(Y))
+    starts = np.arange(n) * len(Y) / n
+    places = starts + np.random.RandomState(0).random_sample((N_DRAWS, n)) * len(Y) / n
+    drawn = order[places.astype(np.intp)]
+    scale = X.std(axis=0)
+    apart = (X[drawn].mean(axis=1) - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    return drawn[(apart**2).sum(axis=1).argmin()]
 
 
-def _alike(view: ModelView, X: Array, mean: Array, width: Array) -> Array:
-    """How far samples (s, d) are like the neighbours in each column, (c, s), from 0 to 1."""
-    out = np.empty((len(view.columns), len(X)))
-    for j in range(len(view.columns)):
-        features = view.features_of(j)
-        if not view.is_one_hot(j):
-            first = features.start
-            room = width[first] + 1e-9 * abs(mean[first])
-            out[j] = np.abs(X[:, first] - mean[first]) <= room
-            continue
-        shares = np.append(mean[features], max(0.0, 1.0 - mean[features].sum()))
-        here = X[:, features]
-        held = np.column_stack([here, 1.0 - here.sum(axis=1)])  # the last: another text
-        out[j] = held @ (shares / shares.max())
-    return out
-
-
-def _shares(alike: Array, Y: Array, base: Array, level: Array, orders: NDArray[np.intp]) -> Array:
-    """Shapley values (c, m) of columns, in P orders (P, c), from likeness (c, s) and targets."""
-    c, m = len(alike), Y.shape[1]
-    found = np.zeros((c, m))
-    for order in orders:
-        inside = np.cumprod(np.vstack([np.ones(len(Y)), alike[order]]), axis=0)
-        # One sample at the level stands in where no sample is like the neighbours.
-        worth = (inside @ Y + level) / (inside.sum(axis=1, keepdims=True) + 1.0)
-        found[order] += np.diff(worth, axis=0)
-    found /= len(orders)
-    # Samples that are like the neighbours in all columns are not quite at the level: what is left
-    # goes to the columns by the size of their shares, and none to a column that tells nothing.
-    sizes = np.abs(found) + np.finfo(np.float64).tiny
-    return found + (level - base - found.sum(axis=0)) * sizes / sizes.sum(axis=0)
+def pairs_of_orders(b: int, c: int) -> Numbers:
+    """One order of c columns per sample, (b, 1, c): the next sample has the reverse."""
+    pairs = draw_orders(-(-b // 2), 2, c, np.random.RandomState(0))
+    return pairs.reshape(-1, 1, c)[:b]

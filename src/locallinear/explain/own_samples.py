@@ -18,38 +18,46 @@ Numbers = NDArray[np.intp]
 # Values are equal within this part of a column's spread: samples come back from the feature space
 # with some rounding.
 CLOSE = 1e-7
+# Where more than this share of the samples have twins, a new row may be equal to one by chance.
+TWINS = 0.01
 
 
-def own_samples(view: ModelView, inputs: Array, targets: NDArray) -> Numbers | None:
-    """The numbers of the samples that rows are, (q,), or None where a row is none.
+def own_samples(view: ModelView, inputs: Array, targets: NDArray) -> Numbers:
+    """The numbers of the samples that rows are, (q,); -1 for a row that is none.
 
-    A row is a sample if it has the values and the target of one, and each sample is at most one
-    row. A row without a target is never a sample: whoever asks for its prediction wants that of
-    `predict`.
+    A row is a sample if it has the values and the target of one. Where samples are often equal to
+    each other, as in tables of few categories, new rows would be too: there, rows are samples only
+    if all of them are equal to some. A row without a target is never a sample: whoever asks for its
+    prediction wants that of `predict`.
 
     Parameters
     ----------
     view : the model
     inputs : (q, d) rows of the estimator's features
     targets : (q,), (q, m), or classes (q,)
+        NaN or None for a row without a target.
     """
     X, Y = view.samples
+    numbers = np.full(len(inputs), -1, dtype=np.intp)
     given = _numeric_targets(view, targets)
-    if given is None or len(inputs) > len(X):
-        return None
-    same = _same_values(np.column_stack([X, Y]), np.column_stack([inputs, given]))
-    if min(map(len, same), default=0) == 0:
-        return None
-    # Rows that are equal to one another take one of the equal samples each.
+    if given is None:
+        return numbers
+    samples = np.column_stack([X, Y])
+    same = _same_values(samples, np.column_stack([inputs, given]))
+    if not all(same) and any(same) and _share_of_twins(samples) > TWINS:
+        return numbers
+    # Rows that are equal to one another take the equal samples in turn.
     taken: defaultdict[int, int] = defaultdict(int)
-    numbers = np.empty(len(same), dtype=np.intp)
     for i, candidates in enumerate(same):
-        turn = taken[candidates[0]]
-        if turn == len(candidates):
-            return None
-        numbers[i] = candidates[turn]
-        taken[candidates[0]] += 1
+        if candidates:
+            numbers[i] = candidates[taken[candidates[0]] % len(candidates)]
+            taken[candidates[0]] += 1
     return numbers
+
+
+def _share_of_twins(samples: Array) -> float:
+    """The share of samples (n, p) that have the values of another one."""
+    return float(np.mean([len(equal) > 1 for equal in _same_values(samples, samples)]))
 
 
 def count_equal(view: ModelView, inputs: Array) -> int:

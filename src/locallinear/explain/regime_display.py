@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .drawing import INK, TEAL, axes, axes_beside, label, name_rows
 from .equations import short_equation
 from .interface import CompanionLike
-from .regimes import regime_name, regimes_of
+from .regimes import regime_names, regimes_of
 from .selection import number_of
 from .text import drawn, largest, plural
 from .view import ModelView, view_of
@@ -97,7 +97,7 @@ class RegimeDisplay:
             labels=found.labels,
             sizes=found.sizes,
             models=models,
-            names=[regime_name(view, found, r) for r in range(len(models))],
+            names=regime_names(view, found),
             equations=[
                 _fitting_equation(view, model, inputs, name)
                 for model, inputs in zip(models, members, strict=True)

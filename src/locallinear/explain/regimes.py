@@ -1,12 +1,13 @@
 """The regimes: the samples that share an anchor, and what tells each regime from the others."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .text import shorten
+from .text import number, shorten
 from .view import ModelView
 
 Array = NDArray[np.float64]
@@ -96,10 +97,32 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
     return list(found.values())
 
 
-def regime_name(view: ModelView, regimes: Regimes, r: int, limit: int = 2) -> str:
-    """A regime by what sets its samples apart, such as "low age, high cement"."""
+def regime_names(view: ModelView, regimes: Regimes) -> list[str]:
+    """Each regime by what sets its samples apart, such as "low age, high cement".
+
+    Regimes that would have the same name have the range of a number as well.
+    """
+    apart = [distinguishing(view, regimes, r, 2) for r in range(len(regimes.sizes))]
+    names = [_name(found) for found in apart]
+    taken = Counter(names)
+    return [
+        f"{name}: {_range(found)}" if taken[name] > 1 and _range(found) else name
+        for name, found in zip(names, apart, strict=True)
+    ]
+
+
+def _range(apart: list[dict[str, Any]]) -> str:
+    """Where a regime is in the first number that sets it apart; empty without any."""
+    for found in apart:
+        if "low" in found:
+            low, high = number(found["low"]), number(found["high"])
+            return f"{shorten(found['feature'])} {low if low == high else f'{low} to {high}'}"
+    return ""
+
+
+def _name(apart: list[dict[str, Any]]) -> str:
     words = []
-    for found in distinguishing(view, regimes, r, limit):
+    for found in apart:
         name, more = shorten(found["feature"]), found["offset"] > 0
         if "category" in found:
             text = shorten(found["category"], 20)

@@ -21,6 +21,8 @@ from .view import ModelView, by_feature, view_of
 
 # Rows that a report holds, by default.
 MOST_ROWS = 100_000
+# What is added to the name of a sample on a page that has other rows as well.
+TRAINING_ROW = " (training row)"
 # Effects are shown of the features that matter most.
 MOST_EFFECTS = 12
 
@@ -48,8 +50,9 @@ def report_data(
     Xq : array-like (q, d), optional
         Rows to explain; the samples themselves by default. A `TableRegressor` takes a raw table.
     yq : array-like, optional
-        Their targets, where known. Rows that have the values and targets of samples are these
-        samples: each is explained without itself, as by `explain_samples`.
+        Their targets, NaN (of classes: None) where unknown. Rows that have the values and targets
+        of samples are these samples: each is explained without itself, as by `explain_samples`,
+        and the others as new rows.
     title : str, optional
     row_names : sequence of str, optional
         Names of the rows to explain; by default the frame's index, or numbers.
@@ -95,7 +98,9 @@ def report_data(
     q = len(Xq)
     held, detailed = _selected(view, q, max_rows)
     why = explain_rows(view, take_rows(Xq, detailed), None if own is None else own[detailed])
-    about = _AboutRows(q, row_names, getattr(Xq, "index", None), yq)
+    about = _AboutRows(
+        q, row_names, getattr(Xq, "index", None), yq, own if why.samples is not None else None
+    )
     data = _data(view, X, y, why, about.of(detailed), title, n_jobs, companion)
     if len(held) > len(detailed):
         short = short_rows(view, explained_blocks(view, Xq, own, held))
@@ -138,7 +143,7 @@ def data_of_explanation(
     why = explanation.take(detailed)
     _check_unchanged(view, why)
     X, y = _samples(view, X, y)
-    about = _AboutRows(q, row_names, explanation.index, yq)
+    about = _AboutRows(q, row_names, explanation.index, yq, explanation.samples)
     data = _data(view, X, y, why, about.of(detailed), title, n_jobs, companion)
     if len(held) > len(detailed):
         short = short_rows(view, [explanation.take(held)])
@@ -198,18 +203,28 @@ class _AboutRows:
     """The names and the true targets of q rows."""
 
     def __init__(
-        self, q: int, names: Sequence[object] | None, index: Any, y: ArrayLike | None
+        self,
+        q: int,
+        names: Sequence[object] | None,
+        index: Any,
+        y: ArrayLike | None,
+        own: NDArray[np.intp] | None,
     ) -> None:
         names = rows.names_from(index, q, "row") if names is None else names
         if len(names) != q:
             raise ValueError(f"row_names must name the {q} rows, but has {len(names)} names")
+        if own is not None and (own < 0).any():  # among new rows, samples are called so
+            pairs = zip(names, own.tolist(), strict=True)
+            names = [f"{name}{TRAINING_ROW if number >= 0 else ''}" for name, number in pairs]
         self.names, self.targets = names, None if y is None else np.asarray(y)
+        self.n_own = 0 if own is None else int((own >= 0).sum())
 
     def of(self, shown: NDArray[np.intp]) -> dict[str, Any]:
         """Of some of the rows, as a page holds them."""
         return {
             "names": [str(self.names[i]) for i in shown],
             "n_total": len(self.names),
+            "n_own": self.n_own,
             "true": None if self.targets is None else target_lists(self.targets[shown]),
         }
 
@@ -237,7 +252,6 @@ def _data(
     leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
     behind = of_rows["neighbors"] + sure.get("pullers", [])
     near = np.unique(np.concatenate(behind)).astype(np.intp)
-    held_out = about_rows["true"] if not of_rows["n_equal"] else None
     return {
         "title": str(title) if title is not None else _title(targets, view.is_classifier),
         "kind": "classification" if view.is_classifier else "regression",
@@ -247,7 +261,7 @@ def _data(
         "targets": targets,
         "space": sections.space_section(view),
         "scores": sections.scores_section(view, inputs, labels, n_jobs),
-        "coverage": coverage_section(view, why, held_out),
+        "coverage": coverage_section(view, *_held_out(view, why, about_rows["true"])),
         "drivers": driving,
         "effects": effects.effects_section(view, why, leading[:MOST_EFFECTS].tolist()),
         "regimes": sections.regimes_section(readable, targets),
@@ -265,18 +279,36 @@ def _data(
 
 def _regimes_of_rows(readable: ModelView, why: Explanation) -> list[int]:
     """The main regime of each explained row in a model of few regimes."""
+    inputs = np.asarray(by_feature(why).X, dtype=np.float64)
     if why.samples is not None:
-        there = readable.estimator.explain_samples(why.samples)
+        there = readable.estimator.explain_checked(inputs, why.samples)
     else:
-        there = readable.explain_inputs(np.asarray(by_feature(why).X, dtype=np.float64))
+        there = readable.explain_inputs(inputs)
     return main_regimes(there.neighbor_labels, there.neighbor_weights).tolist()
 
 
 def _about_samples(view: ModelView, why: Explanation) -> dict[str, Any]:
-    """Whether rows are samples that were explained without themselves, or else equal to some."""
-    own = why.samples is not None
+    """How many rows have the values of samples, but were not explained without them."""
     inputs = np.asarray(by_feature(why).X, dtype=np.float64)
-    return {"without_themselves": own, "n_equal": 0 if own else count_equal(view, inputs)}
+    return {"n_equal": count_equal(view, inputs[_new_rows(why)])}
+
+
+def _new_rows(why: Explanation) -> NDArray[np.intp]:
+    """Which rows are no samples that were explained without themselves."""
+    return np.flatnonzero(
+        np.ones(len(why.contributions)) if why.samples is None else why.samples < 0
+    )
+
+
+def _held_out(
+    view: ModelView, why: Explanation, true: list[list[Any]] | None
+) -> tuple[Explanation, list[list[Any]]]:
+    """The rows that the model has not seen and whose targets are known, and these targets."""
+    new = _new_rows(why)
+    if true is None or _about_samples(view, why)["n_equal"]:
+        return why, []
+    known = np.array([i for i in new if None not in true[i]], dtype=np.intp)
+    return why.take(known), [true[i] for i in known]
 
 
 def _target_names(view: ModelView, y: Any) -> list[str]:

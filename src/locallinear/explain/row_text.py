@@ -1,10 +1,13 @@
 """One explained prediction as lines of text, for a terminal."""
 
+from textwrap import wrap
+
 from .contribution_display import ContributionDisplay
 from .how_sure import COVERAGE, DEVIATIONS
 from .text import number, plural, signed
 
 MOST_NEIGHBORS = 5
+WIDTH = 92
 
 
 def row_lines(shown: ContributionDisplay) -> list[str]:
@@ -16,7 +19,18 @@ def row_lines(shown: ContributionDisplay) -> list[str]:
         lines[0] += f", for {COVERAGE:.0%} of such rows between {low} and {high}"
     if shown.is_unlike_anything:
         lines.append("This row is unlike anything seen: trust neither prediction nor interval.")
-    return [*lines, "", *_steps(shown), "", *_samples(shown)]
+    return [*lines, "", *wrap(in_words(shown), WIDTH), "", *_steps(shown), "", *_samples(shown)]
+
+
+def in_words(shown: ContributionDisplay, limit: int = 2) -> str:
+    """The three layers as one sentence, with the columns that add most to each."""
+    level = number(shown.baseline + shown.neighborhood_part)
+    traits = f": {', '.join(shown.traits)}" if shown.traits else ""
+    differences = [f"{text} {signed(size)}" for text, size, _ in shown.steps(limit)[1:]]
+    return (
+        f"Rows in general {number(shown.baseline)}; those like this one {level}{traits}; this one "
+        f"{number(shown.prediction, 4)}: {', '.join(differences)}."
+    ).replace(r"\$", "$")
 
 
 def _steps(shown: ContributionDisplay) -> list[str]:

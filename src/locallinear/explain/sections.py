@@ -14,7 +14,7 @@ from .equations import Term, short_parts
 from .interface import Explanation
 from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
 from .judging import Judged, baselines, fold_scores, folds_of, judge
-from .regimes import distinguishing, regime_name, regimes_of
+from .regimes import distinguishing, regime_names, regimes_of
 from .reliability import Split, probability_scores, reliability, unseen_probabilities
 from .selection import sampled
 from .view import ModelView
@@ -148,10 +148,11 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
     """The regimes, largest first."""
     found = regimes_of(view)
     members = [view.samples[0][view.estimator.labels_ == label] for label in found.labels]
+    names = regime_names(view, found)
     return [
         {
             "label": label,
-            "name": regime_name(view, found, r),
+            "name": names[r],
             "size": int(found.sizes[r]),
             "share": float(found.sizes[r] / found.sizes.sum()),
             "equations": [

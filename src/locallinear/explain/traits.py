@@ -68,8 +68,7 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
         Empty where the level is that of all samples.
     """
     encoded = by_feature(why)
-    means, spreads = neighbor_moments(view.samples[0], encoded)
-    shares = level_shares(view, why, means, spreads)
+    means, shares = neighbor_means(view.samples[0], encoded), level_shares(view, why)
     scale = np.abs(why.baseline) + np.abs(why.neighborhood_part)
     return [
         [
@@ -106,7 +105,7 @@ def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
     Of numbers their weighted mean; of text, how many of them have the text of the query.
     """
     encoded = by_feature(why)
-    means, _ = neighbor_moments(view.samples[0], encoded)
+    means = neighbor_means(view.samples[0], encoded)
     positions = view.positions(np.asarray(encoded.X, dtype=np.float64))
     out = []
     for here, position in zip(means, positions, strict=True):
@@ -123,8 +122,8 @@ def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
     return out
 
 
-def neighbor_moments(X: Array, why: Explanation) -> tuple[Array, Array]:
-    """Weighted means and standard deviations of each query's neighbours, both (q, d).
+def neighbor_means(X: Array, why: Explanation) -> Array:
+    """Weighted means of each query's neighbours, (q, d).
 
     Parameters
     ----------
@@ -132,10 +131,8 @@ def neighbor_moments(X: Array, why: Explanation) -> tuple[Array, Array]:
     why : an explanation by feature of the estimator
     """
     q, K = why.neighbors.shape
-    means, spreads = np.empty((q, X.shape[1])), np.empty((q, X.shape[1]))
-    for chunk in row_chunks(q, 2 * K * X.shape[1] * 8):
-        near, weights = X[why.neighbors[chunk]], why.neighbor_weights[chunk]
-        means[chunk] = np.einsum("qk,qkd->qd", weights, near)
-        offsets = near - means[chunk][:, None]
-        spreads[chunk] = np.sqrt(np.einsum("qk,qkd->qd", weights, offsets**2))
-    return means, spreads
+    means = np.empty((q, X.shape[1]))
+    for chunk in row_chunks(q, K * X.shape[1] * 8):
+        weights = why.neighbor_weights[chunk]
+        means[chunk] = np.einsum("qk,qkd->qd", weights, X[why.neighbors[chunk]])
+    return means

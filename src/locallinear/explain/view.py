@@ -172,9 +172,13 @@ class ModelView:
         """Whether rows are the view's own `training_rows`, whose features are known."""
         return X is self.__dict__.get("_training_rows", self)
 
-    def explain_samples(self, numbers: NDArray[np.intp]) -> Explanation:
-        """The explanation of samples without themselves, by column."""
-        return (self.estimator if self.table is None else self.table).explain_samples(numbers)
+    def explain_without(self, X: Any, samples: NDArray[np.intp]) -> Explanation:
+        """The explanation of rows, each without the sample of this number, by column; -1: none."""
+        inputs = np.asarray(self.encode(X), dtype=np.float64)
+        why = self.estimator.explain_checked(inputs, samples)
+        if self.table is None:
+            return why
+        return self.table.by_column(why, self.cells(X), getattr(X, "index", None))
 
     def predict(self, inputs: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Values or probabilities, (q, m), for rows of the estimator's features (q, d).

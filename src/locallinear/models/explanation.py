@@ -85,7 +85,8 @@ class LocalExplanation:
     index : sequence (q,) or None
         The names of the queries, where they came in a pandas frame; numbers of explained samples.
     samples : array (q,) or None
-        The numbers of the samples, where samples were explained without themselves.
+        The numbers of the samples, where samples were explained without themselves; -1 for
+        queries among them that are no samples.
     model : estimator or None
         The model that was asked, for pictures and reports.
     encoded : LocalExplanation or None
@@ -270,12 +271,12 @@ class LocalExplanation:
         """
         if self.encoded is not None:
             return self.encoded.if_forgotten(row)
-        if self.samples is not None:
+        one = self.take(row)
+        if one.samples is not None and one.samples[0] >= 0:
             raise ValueError(
                 "if_forgotten needs a query, but this explanation is of samples without "
                 "themselves; explain the inputs of the samples instead"
             )
-        one = self.take(row)
         neighbors = np.unique(one.neighbors[one.neighbor_weights > 0])
         now = np.reshape(one.prediction, (1, -1))
         changes = changes_if_forgotten(self.model, one.X, neighbors, now)

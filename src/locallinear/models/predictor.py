@@ -162,9 +162,12 @@ class Predictor(Facts, WithoutItself, Moments):
     def shares(self, Z: Array, without: Rows | None = None, n_near: int = 0) -> tuple[Array, Rows]:
         """The weights (q, K) of each query's nearest samples, which sum to one, and their rows.
 
-        `without` (q,) are numbers of samples that are no neighbours of the query. Where `n_near` is
-        more than K, there are so many rows, as far as there are samples, and K weights.
+        `without` (q,) are numbers of samples that are no neighbours of the query, -1 where all may
+        be. Where `n_near` is more than K, there are so many rows, as far as there are samples, and
+        K weights.
         """
+        if without is not None and (without < 0).any():
+            return self._shares_of_both(Z, without)
         check_after_fit(self)
         fitted, K = self.fitted, self.n_neighbors
         samples, query = fitted.samples, fitted.neighbors.query
@@ -182,6 +185,16 @@ class Predictor(Facts, WithoutItself, Moments):
         sample_weights = None if of_samples is None else at(of_samples, near[:, :K])
         weights = neighbor_weights(distances[:, :K], self.weights, sample_weights)
         return combine.normalised(weights), near
+
+    def _shares_of_both(self, Z: Array, without: Rows) -> tuple[Array, Rows]:
+        """The same where some queries are samples, and others are not."""
+        is_sample = without >= 0
+        shares = empty((len(Z), self.n_neighbors), Z)
+        near = np.empty(shares.shape, dtype=np.intp)
+        for rows, numbers in ((is_sample, without[is_sample]), (~is_sample, None)):
+            if rows.any():
+                shares[rows], near[rows] = self.shares(Z[rows], numbers)
+        return shares, near
 
     # --- Explaining ---------------------------------------------------------------------------
 
@@ -202,6 +215,14 @@ class Predictor(Facts, WithoutItself, Moments):
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         X = check_queries(now, X)
         return now._explain_located(X, now.feature_space.transform(X), index=index)
+
+    def explain_checked(self, X: Array, without: Rows) -> LocalExplanation:
+        """The explanation of an array of queries known to be valid, each without a sample.
+
+        `without` (q,) are numbers of samples, -1 for a query that is none.
+        """
+        now = self.at_this_moment()
+        return now._explain_located(X, now.feature_space.transform(X), samples=without)
 
     def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
         now = self.at_this_moment()

@@ -4,9 +4,9 @@ const showHeadline = () => {
   const score = rows.prediction[state.row][state.target];
   byId("prediction-label").textContent = `Predicted ${classes ? "score of " : ""}${shorten(targets[state.target], 40)}`;
   byId("row-prediction").textContent = number(score, 5) + (classes ? `, probability ${percent(rows.probability[state.row][state.target])}` : "");
-  const truth = rows.true && rows.true[state.row];
-  byId("row-true-line").hidden = !truth;
-  if (truth) byId("row-true").textContent = number(classes ? truth[0] : truth[state.target], 5);
+  const truth = rows.true?.[state.row]?.[classes ? 0 : state.target] ?? null;
+  byId("row-true-line").hidden = truth === null;
+  if (truth !== null) byId("row-true").textContent = number(truth, 5);
   showSure();
   byId("row-regime-line").hidden = isShort();
   byId("details").hidden = isShort();
@@ -17,7 +17,7 @@ const showHeadline = () => {
 };
 // The interval or the possible classes of the row, and how unusual it is.
 const showSure = () => {
-  const interval = intervalOf(), possible = sure.possible && targets.filter((_, t) => sure.possible[state.row][t]);
+  const interval = intervalOf(), possible = sure.possible?.[state.row] && targets.filter((_, t) => sure.possible[state.row][t]);
   byId("row-interval-line").hidden = !interval && !possible;
   byId("interval-label").textContent = `${percent(sure.coverage)} ${classes ? "possible classes" : "interval"}`;
   byId("row-interval").textContent = interval ? `${number(interval[0])} to ${number(interval[1])}` : possible ? possible.map((name) => shorten(name, 30)).join(" or ") : "";
@@ -68,6 +68,13 @@ const showContributions = () => {
   ], { xaxis: { range: [low - room, high + room], zeroline: low <= 0 && high >= 0, ...axisTitle(classes ? `score of ${targets[state.target]}` : targets[state.target]) },
     yaxis: { tickvals: y, ticktext: lines.map((b) => b.name), showgrid: false, zeroline: false, range: [0.4, lines.length + 0.6] } }, 70 + 28 * lines.length);
 };
+// The features in which the row differs most from its neighbours, by what that adds.
+const mostDifferent = (parts) => {
+  const most = order(parts).filter((j) => parts[j]).slice(0, 2);
+  if (isShort() || !most.length) return [];
+  const theirs = (j) => (choices[j] ? `${rows.neighbor_texts[state.row][j]} of them have it` : `theirs: ${rows.neighbor_texts[state.row][j]}`);
+  return [" Most by ", ...most.flatMap((j, i) => [i ? " and " : "", bdi(features[j]), " ", bdi(cell(rows.values[state.row][j])), ` (${theirs(j)}): ${signed(parts[j])}`]), "."];
+};
 // The three layers in words.
 const showLayers = () => {
   const { start, level, parts } = fromReference();
@@ -76,7 +83,7 @@ const showLayers = () => {
   const size = rows.n_neighbors[state.row], traits = rows.traits[state.row]?.[state.target];
   const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
   byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
-    ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`);
+    ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`, ...mostDifferent(parts));
 };
 const showRowCaption = () => {
   const unsure = features.some((_, j) => isUnsure(j)), interval = intervalOf();
