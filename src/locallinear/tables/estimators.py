@@ -245,7 +245,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
 
     def _log_is_better(self, task: Task, scale: LogScale) -> bool:
         """Whether a small search says so; not asked where the time is short."""
-        if task.budget is not None and task.budget < LEAST_BUDGET:
+        if task.budget.seconds < LEAST_BUDGET:
             return False
         return quick_error(task, scale) < CLEARLY_BETTER**2 * quick_error(task)
 
