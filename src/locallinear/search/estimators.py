@@ -357,10 +357,11 @@ class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
     time_budget : float, default=None
-        When this many seconds have passed, `fit` starts no more configurations; None for no
-        limit. The configurations scored by then cover the grid evenly. An interrupt from the
-        keyboard has the same effect. A warning says where the first configuration and the last
-        fit alone take much longer.
+        The seconds that `fit` may take, with the fit of the best configuration on all samples;
+        None for no limit. The configurations that are scored cover the grid evenly, each kind of
+        neighbourhood first; if the budget is short, fewer samples choose among them. An interrupt
+        from the keyboard also keeps the best so far. A warning says where the first configuration
+        and the last fit alone take much longer.
     scoring : str or callable, default=None
         As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
         neg_root_mean_squared_error and neg_mean_absolute_error are fast; any other is called once
@@ -451,10 +452,11 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
     time_budget : float, default=None
-        When this many seconds have passed, `fit` starts no more configurations; None for no
-        limit. The configurations scored by then cover the grid evenly. An interrupt from the
-        keyboard has the same effect. A warning says where the first configuration and the last
-        fit alone take much longer.
+        The seconds that `fit` may take, with the fit of the best configuration on all samples;
+        None for no limit. The configurations that are scored cover the grid evenly, each kind of
+        neighbourhood first; if the budget is short, fewer samples choose among them. An interrupt
+        from the keyboard also keeps the best so far. A warning says where the first configuration
+        and the last fit alone take much longer.
     scoring : str or callable, default=None
         As in scikit-learn; None is the accuracy, which is fast. Any other scorer is called once
         per configuration and split.
