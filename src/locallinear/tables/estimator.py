@@ -4,7 +4,6 @@
 learn and judge. Axis letters: n or q rows, c columns, d features, m targets.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
@@ -23,6 +22,7 @@ from ..checks.parameters import N_JOBS, Floats
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.moments import Moments
+from ..runtime.budgets import Budget
 from ..search.estimators import fixed_seed
 from .cells import pandas_module
 from .encoding import Encoding, fit_encoding
@@ -112,14 +112,16 @@ class TableEstimator(Moments):
         return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        budget = Budget(self.time_budget)
         with self.writing():
             fresh = self.unfitted()
-            fresh._fit_fresh(X, y, sample_weight, groups)
-            return self.become(fresh)
+            fresh._fit_fresh(budget, X, y, sample_weight, groups)
+            self.become(fresh)
+        budget.warn_if_late(stacklevel=5)
+        return self
 
-    def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_fresh(self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Fit, as an estimator that nobody reads yet."""
-        started = time.monotonic()
         table, y, left_out, types = read_inputs(self, X, y, self.types)
         targets, self.target_names_ = self._read_targets(y)
         self._check_lengths(table, targets)
@@ -139,8 +141,7 @@ class TableEstimator(Moments):
             n_jobs=self.n_jobs,
             seed=seed,
             verbose=self.verbose,
-            started=started,
-            budget=self.time_budget,
+            budget=budget,
         )
         self._choose_scale(task)
         task = replace(task, y=self.to_model_scale(targets))

@@ -49,7 +49,9 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
     prefer : {"accurate", "simple"}, default="accurate"
         "simple" takes few regimes, which can be read as equations.
     time_budget : float, default=None
-        Seconds that `fit` may take in all; None for no limit.
+        Seconds that `fit` may take in all, with the judgement; None for no limit. If it is short,
+        only some of the rows are judged. It is also for a search or an ensemble that is given as
+        `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
         "date", or "skip" to leave a column out.
@@ -249,7 +251,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
 
     def _log_is_better(self, task: Task, scale: LogScale) -> bool:
         """Whether a small search says so; not asked where the time is short."""
-        if task.budget is not None and task.budget < LEAST_BUDGET:
+        if task.budget.seconds < LEAST_BUDGET:
             return False
         return quick_error(task, scale) < CLEARLY_BETTER**2 * quick_error(task)
 
@@ -338,7 +340,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):
     prefer : {"accurate", "simple"}, default="accurate"
         "simple" takes few regimes, which can be read as equations.
     time_budget : float, default=None
-        Seconds that `fit` may take in all; None for no limit.
+        Seconds that `fit` may take in all, with the judgement; None for no limit. If it is short,
+        only some of the rows are judged. It is also for a search or an ensemble that is given as
+        `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
         "date", or "skip" to leave a column out.
