@@ -28,8 +28,10 @@ from ..models.siblings import groups_of, in_order_of, sharing_memory
 from ..runtime.budgets import warn_if_late
 from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
+from ..runtime.threads import one_blas_thread
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
+from ..search.search import Search
 from ..search.splits import Split
 from .clock import GENEROUS, JUDGED_BY, SEARCHED_BY, Clock
 from .groups import Group, make_groups, plan_groups
@@ -192,9 +194,8 @@ class Ensemble(Mean):
         chances = self._feature_chances(
             [kinds[group.kind] for group in plan], inputs, targets, weights
         )
-        # Groups side by side, and where these are few or unequal, threads within them.
-        threads = max(1, 2 * effective_n_jobs(self.n_jobs) // len(plan))
-        made = make_groups(template, kinds, plan, chances, seed, threads)
+        workers = effective_n_jobs(self.n_jobs)
+        made = make_groups(template, kinds, plan, chances, seed, workers)
         fitted = self._fit_groups(made, X, y, weights, clock)
         self.estimators_ = [member for group in fitted for member in group]
         self._set_kinds(kinds, plan[: len(fitted)])
@@ -281,17 +282,13 @@ class Ensemble(Mean):
             kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
         numeric = self._numeric(y)
         found = OutOfFold(len(kinds), splits, *numeric.shape)
-        for number, kind in enumerate(kinds):
-            if kind.configuration is None:
-                predictions = self._try_kind(template, kind, splits, X, y, weights, seed)
-            else:
-                predictions = [
-                    self._all_targets(prediction, y[train])
-                    for prediction, (train, _) in zip(
-                        scored.predictions_of(kind.configuration), splits, strict=True
-                    )
-                ]
-            found.set(number, predictions)
+        given = template, scored, splits, X, y, weights, seed
+        each = [(kind, number) for kind in kinds for number in range(len(splits))]
+        with one_blas_thread():
+            parallel = Parallel(self.n_jobs, prefer="threads")
+            predictions = parallel(delayed(self._predict_split)(*given, *one) for one in each)
+        for number in range(len(kinds)):
+            found.set(number, predictions[number * len(splits) : (number + 1) * len(splits)])
         tested = found.tested
         v = None if weights is None else weights[tested]
         shares = best_shares(found.predictions(), numeric[tested], v)
@@ -301,33 +298,22 @@ class Ensemble(Mean):
         self._cv_folds = fold_numbers(splits, len(y))
         return kinds, shares
 
-    def _try_kind(
+    def _predict_split(
         self,
         template: FALL,
-        kind: Kind,
+        scored: Search,
         splits: list[Split],
         X: Array,
         y: NDArray,
         weights: Array | None,
         seed: int,
-    ) -> list[Array]:
-        """Predictions (q, m) of each split's test samples by one member of a kind."""
-        parallel = Parallel(min(effective_n_jobs(self.n_jobs), len(splits)), prefer="threads")
-        given = template, kind, X, y, weights, seed
-        return parallel(delayed(self._predict_split)(*given, *split) for split in splits)
-
-    def _predict_split(
-        self,
-        template: FALL,
         kind: Kind,
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-        train: NDArray[np.intp],
-        test: NDArray[np.intp],
+        number: int,
     ) -> Array:
-        """Predictions (q, m) of one split's test samples by one member of a kind."""
+        """Predictions (q, m) of one split's test samples by a kind, or by one member of it."""
+        train, test = splits[number]
+        if kind.configuration is not None:
+            return self._all_targets(scored.prediction_of(kind.configuration, number), y[train])
         v = None if weights is None else weights[train]
         chances = self._feature_chances([kind], X[train], y[train], v)
         (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
@@ -393,6 +379,8 @@ class Ensemble(Mean):
                     # One by one, so that not all copies of the samples exist at once.
                     with interruptible():
                         for group in parallel(calls):
+                            for member in group:  # parts of the queries have a thread each
+                                member.n_jobs = 1
                             others = [member for one in fitted for member in one]
                             fitted.append(sharing_memory(group, others))
                             bar.advance(len(group))
