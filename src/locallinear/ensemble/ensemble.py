@@ -191,10 +191,9 @@ class Ensemble(Mean):
     ) -> None:
         """Fit so many members of each kind; `inputs` and `targets` are X and y, checked."""
         plan = plan_groups(kinds, counts, self.n_neighborhoods, template)
-        chances = self._feature_chances(
-            [kinds[group.kind] for group in plan], inputs, targets, weights
-        )
         workers = effective_n_jobs(self.n_jobs)
+        used = [kinds[group.kind] for group in plan]
+        chances = self._feature_chances(used, inputs, targets, weights, workers)
         made = make_groups(template, kinds, plan, chances, seed, workers)
         fitted = self._fit_groups(made, X, y, weights, clock)
         self.estimators_ = [member for group in fitted for member in group]
@@ -238,12 +237,12 @@ class Ensemble(Mean):
         ]
 
     def _feature_chances(
-        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None
+        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None, n_jobs: int
     ) -> Array:
         """How likely the neighbourhoods of these kinds use each feature, (d,)."""
         if all(kind.max_features == 1 for kind in kinds):
             return np.ones(X.shape[1])
-        return feature_chances(X, self._numeric(y), weights)
+        return feature_chances(X, self._numeric(y), weights, n_jobs)
 
     def _more_kinds(self, search: Any) -> list[Kind]:
         """Kinds to try beside those of the search."""
@@ -315,7 +314,7 @@ class Ensemble(Mean):
         if kind.configuration is not None:
             return self._all_targets(scored.prediction_of(kind.configuration, number), y[train])
         v = None if weights is None else weights[train]
-        chances = self._feature_chances([kind], X[train], y[train], v)
+        chances = self._feature_chances([kind], X[train], y[train], v, 1)
         (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
         self._fit_group(members, X[train], y[train], v)
         return members[0].predict_numeric(X[test])
