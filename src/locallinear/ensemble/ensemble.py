@@ -28,6 +28,7 @@ from ..models.siblings import groups_of, in_order_of, sharing_memory
 from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
+from ..runtime.threads import one_blas_thread
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
 from ..search.planning import Samples
@@ -212,12 +213,10 @@ class Ensemble(Mean):
     ) -> None:
         """Fit so many members of each kind; `inputs` and `targets` are X and y, checked."""
         plan = plan_groups(kinds, counts, self.n_neighborhoods, template)
-        chances = self._feature_chances(
-            [kinds[group.kind] for group in plan], inputs, targets, weights
-        )
-        # Groups side by side, and where these are few or unequal, threads within them.
-        threads = max(1, 2 * effective_n_jobs(self.n_jobs) // len(plan))
-        made = make_groups(template, kinds, plan, chances, seed, threads)
+        workers = effective_n_jobs(self.n_jobs)
+        used = [kinds[group.kind] for group in plan]
+        chances = self._feature_chances(used, inputs, targets, weights, workers)
+        made = make_groups(template, kinds, plan, chances, seed, workers)
         fitted = self._fit_groups(made, X, y, weights, budget)
         self.estimators_ = [member for group in fitted for member in group]
         self._set_kinds(kinds, plan[: len(fitted)])
@@ -274,12 +273,12 @@ class Ensemble(Mean):
         ]
 
     def _feature_chances(
-        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None
+        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None, n_jobs: int
     ) -> Array:
         """How likely the neighbourhoods of these kinds use each feature, (d,)."""
         if all(kind.max_features == 1 for kind in kinds):
             return np.ones(X.shape[1])
-        return feature_chances(X, self._numeric(y), weights)
+        return feature_chances(X, self._numeric(y), weights, n_jobs)
 
     def _more_kinds(self, search: Any) -> list[Kind]:
         """Kinds to try beside those of the search."""
@@ -319,12 +318,16 @@ class Ensemble(Mean):
         seconds = scored.schedule.expected.get(search.best_params_.get("neighborhood"), 0.0)
         found = OutOfFold(splits, *numeric.shape)
         # The best first, since the time may not be enough for all.
-        for i in sorted(
+        order = sorted(
             range(len(kinds)), key=lambda i: kinds[i].configuration != search.best_index_
-        ):
+        )
+        for some in [order] if budget.is_endless else [[i] for i in order]:
             if found.numbers and budget.left() < self._members_seconds(budget, seconds):
                 break
-            found.set(i, self._predictions_of(kinds[i], template, samples, splits, scored))
+            tried = [kinds[i] for i in some]
+            predictions = self._try_kinds(tried, template, samples, splits, scored)
+            for i, of_kind in zip(some, predictions, strict=True):
+                found.set(i, of_kind)
         kinds = [kinds[i] for i in found.numbers]
         tested = found.tested
         v = None if weights is None else weights[tested]
@@ -335,49 +338,38 @@ class Ensemble(Mean):
         self._cv_folds = fold_numbers(splits, len(y))
         return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
 
-    def _predictions_of(
-        self, kind: Kind, template: FALL, samples: Samples, splits: list[Split], scored: Search
-    ) -> list[Array]:
-        """Predictions (q, m) of each split's test samples by one member of a kind."""
-        X, y, weights, seed = samples.X, samples.y, samples.weights, samples.seed
-        if kind.configuration is None:
-            return self._try_kind(template, kind, splits, X, y, weights, seed)
-        of_splits = scored.predictions_of(kind.configuration)
-        return [
-            self._all_targets(prediction, y[train])
-            for prediction, (train, _) in zip(of_splits, splits, strict=True)
-        ]
-
-    def _try_kind(
+    def _try_kinds(
         self,
+        kinds: list[Kind],
         template: FALL,
-        kind: Kind,
+        samples: Samples,
         splits: list[Split],
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-    ) -> list[Array]:
-        """Predictions (q, m) of each split's test samples by one member of a kind."""
-        parallel = Parallel(min(effective_n_jobs(self.n_jobs), len(splits)), prefer="threads")
-        given = template, kind, X, y, weights, seed
-        return parallel(delayed(self._predict_split)(*given, *split) for split in splits)
+        scored: Search,
+    ) -> list[list[Array]]:
+        """Predictions (q, m) of each split's test samples, by one member of each kind."""
+        given = template, samples, splits, scored
+        each = [(kind, number) for kind in kinds for number in range(len(splits))]
+        with one_blas_thread():
+            parallel = Parallel(self.n_jobs, prefer="threads")
+            found = parallel(delayed(self._predict_split)(*one, *given) for one in each)
+        return [found[first : first + len(splits)] for first in range(0, len(found), len(splits))]
 
     def _predict_split(
         self,
-        template: FALL,
         kind: Kind,
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-        train: NDArray[np.intp],
-        test: NDArray[np.intp],
+        number: int,
+        template: FALL,
+        samples: Samples,
+        splits: list[Split],
+        scored: Search,
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
+        (train, test), X, y, weights = splits[number], samples.X, samples.y, samples.weights
+        if kind.configuration is not None:
+            return self._all_targets(scored.prediction_of(kind.configuration, number), y[train])
         v = None if weights is None else weights[train]
-        chances = self._feature_chances([kind], X[train], y[train], v)
-        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
+        chances = self._feature_chances([kind], X[train], y[train], v, 1)
+        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, samples.seed, 1)
         self._fit_group(members, X[train], y[train], v)
         return members[0].predict_numeric(X[test])
 
@@ -441,6 +433,8 @@ class Ensemble(Mean):
                     # One by one, so that not all copies of the samples exist at once.
                     with interruptible():
                         for group in parallel(calls):
+                            for member in group:  # parts of the queries have a thread each
+                                member.n_jobs = 1
                             others = [member for one in fitted for member in one]
                             fitted.append(sharing_memory(group, others))
                             bar.advance(len(group))

@@ -118,9 +118,9 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
     return {n: v.item() if isinstance(v, np.generic) else v for n, v in params.items()}
 
 
-def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
+def feature_chances(Z: Array, Y: Array, weights: Array | None, n_jobs: int) -> Array:
     """How likely each feature is drawn: half alike for all, half as much as it decides."""
-    found, _ = learn_metric(Z, Y, weights, ROUNDS, None)
+    found, _ = learn_metric(Z, Y, weights, ROUNDS, n_jobs)
     return 0.5 / Z.shape[1] + 0.5 * found / found.sum()
 
 

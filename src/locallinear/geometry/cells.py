@@ -135,20 +135,16 @@ class Matrices:
         cls, points: Array, rows: NDArray[np.int32], centre: Array, precision: type[np.floating]
     ) -> "Matrices":
         """Matrices of the rows (C, S) of points, less the centre; -1 is no row."""
+        from ..kernels.nearest import fill_cells  # compiled: loaded when needed
+
         (C, S), d = rows.shape, points.shape[1]
         spread = points[rows[:, 0]].var(axis=0) if C else np.zeros(d)
         features = np.argsort(-spread, kind="stable")
         cells = np.full((C, d + -d % 4, S), np.inf, dtype=precision)
         cells[:, d:] = 0
         lowest = np.zeros((d + -d % 4, C), dtype=precision)
-        highest, largest = np.zeros_like(lowest), 0.0
-        for number, members in enumerate(rows):
-            held = members[members >= 0]
-            offset = (points[held] - centre)[:, features]
-            largest = max(largest, float(np.einsum("nd,nd->n", offset, offset).max()))
-            with np.errstate(over="ignore"):  # then this precision is not used
-                cells[number, :d, : len(held)] = offset.T
-                lowest[:d, number], highest[:d, number] = offset.min(axis=0), offset.max(axis=0)
+        highest = np.zeros_like(lowest)
+        largest = fill_cells(points, rows, centre, features, cells, lowest, highest)
         return cls(cells, rows, lowest, highest, features, centre, np.sqrt(largest))
 
     def search(

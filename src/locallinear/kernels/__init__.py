@@ -27,7 +27,8 @@ A_l (Algorithm 3)                               `local.anchors.fit_models`; ridg
 l_i = argmin_l ||y_i − A_lᵀ x̃_i|| (Theorem 3)   `local.models.anchor_residuals`,
                                                 `squared_errors`, `best_anchors`,
                                                 `own_residuals`
-the same by the errors of near samples          `local.models.summed_errors`
+the same by the errors of near samples          `local.models.summed_errors`, compiled in
+                                                `local.summing`
 W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local.models.sample_models`
 α_{h_j}                                         `local.combine.distance_weights`, `cut_at`,
                                                 `normalised`

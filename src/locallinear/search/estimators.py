@@ -1,5 +1,6 @@
 """FALLRegressorCV and FALLClassifierCV: FALL with every parameter chosen by cross-validation."""
 
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
-from ..checks.parameters import N_JOBS, Floats
+from ..checks.parameters import GEOMETRY, N_JOBS, Floats
 from ..io import register
 from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -191,8 +192,11 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
             budget, estimator, all_values, samples, splits, after, may_thin=thin
         )
         score_weights = _scores.score_weights(self.scoring, weights)
+        # Folds side by side, and threads within them where there are more threads than folds.
+        n_folds = len(splits) * math.prod(len(all_values[name]) for name in GEOMETRY)
+        threads = -(-effective_n_jobs(self.n_jobs) // n_folds)
         parts = [
-            self._split(X, y, weights, score_weights, train, test, all_values, seed)
+            self._split(X, y, weights, score_weights, train, test, all_values, seed, threads)
             for train, test in splits
         ]
         kind = SpreadSearch if processes_chosen() else Search
@@ -263,6 +267,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         test: Rows,
         grid: Grid,
         seed: int,
+        threads: int,
     ) -> tuple[Split, Callable[[], _scores.Metric]]:
         """A split of the data, and the function that makes its metric."""
         train, test = np.asarray(train), np.asarray(test)
@@ -275,7 +280,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         scored = None if score_weights is None else score_weights[test]
         n = float(len(train) if fitted is None else fitted.sum())
         Y, metric = self._targets_and_metric(X, y, train, test, n, scored)
-        return Split(X, train, test, Y, fitted, grid, seed, self.n_jobs), metric
+        return Split(X, train, test, Y, fitted, grid, seed, threads), metric
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict with the best estimator."""

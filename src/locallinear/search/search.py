@@ -9,9 +9,11 @@ weights) are scored together for each cell.
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from itertools import combinations, islice, product
 from typing import Any, TypeVar
 
@@ -36,6 +38,7 @@ Array = NDArray[np.float64]
 Reasons = NDArray[np.int32]
 Item = TypeVar("Item")
 Cell = dict[str, int]  # a position on each outer axis
+Result = TypeVar("Result")
 
 MODEL_AXES = (
     "anchor_selection",
@@ -87,6 +90,8 @@ class Search:
         self._lock = threading.Lock()
         self.schedule = Schedule()
         self._stopped = False
+        self._workers: ThreadPoolExecutor | None = None
+        self._geometry_locks: dict[tuple, threading.Lock] = defaultdict(threading.Lock)
 
     def run(self, *, schedule: Schedule, n_jobs: int | None, progress: Progress) -> None:
         """Score all cells, or those that the time allows; an interrupt also ends the search."""
@@ -115,8 +120,9 @@ class Search:
                 self._score_cell(cell)
 
     def _run_threads(self, each: list[Cell], workers: int) -> None:
+        """Score cells side by side; the work for their splits is done by so many threads."""
         cells = iter(each)
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(workers) as self._workers, ThreadPoolExecutor(workers) as pool:
             # Twice as many cells as threads are submitted, so that no thread has to wait.
             first = islice(cells, 2 * workers)
             running = {pool.submit(self._score_cell, cell) for cell in first}
@@ -176,13 +182,30 @@ class Search:
         chosen = tuple(value[name] for name in GEOMETRY)
         with suppress(OutOfTime):
             kind = self._kind(cell)
-            folds = [split.fold(chosen) for split in self._in_time(self.splits, kind)]
-            sets = [
-                fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"])
-                for fold in self._in_time(folds, kind)
-            ]
+            with self._lock:
+                first_to_need = self._geometry_locks[chosen]
+            with first_to_need:  # here no worker waits until the folds are made
+                folds = self._for_splits(lambda split: split.fold(chosen), self.splits, kind)
+                sets = self._for_splits(
+                    lambda fold: fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"]),
+                    folds,
+                    kind,
+                )
             for anchors in zip(*sets, strict=True):
                 self._score_anchors(cell, value, anchors)
+
+    def _for_splits(
+        self, function: Callable[[Item], Result], of_splits: Sequence[Item], kind: Any
+    ) -> list[Result]:
+        """What a function returns for each split, by the workers if there are some."""
+        if self._workers is None:
+            return [function(item) for item in self._in_time(of_splits, kind)]
+
+        def in_time(item: Item) -> Result:
+            (item,) = self._in_time([item], kind)
+            return function(item)
+
+        return list(self._workers.map(in_time, of_splits))
 
     def _in_time(self, items: Sequence[Item], kind: Any) -> Iterator[Item]:
         """The items one by one, of cells of a kind; raises `OutOfTime` when the time is up.
@@ -202,26 +225,23 @@ class Search:
     ) -> None:
         """Score all configurations of a cell that use these anchors, one set per split."""
         kind = self._kind(cell)
-        paths = [
-            of_split.model_path(
+        paths = self._for_splits(
+            lambda of_split: of_split.model_path(
                 value["n_anchor_neighbors"],
                 self.grid["anchor_alpha"],
                 value["anchor_l1_ratio"],
                 value["fit_intercept"],
-            )
-            for of_split in self._in_time(anchors, kind)
-        ]
+            ),
+            anchors,
+            kind,
+        )
         of_splits = list(zip(self.metrics, anchors, paths, strict=True))
         # A user's scorer can be slow: then the time is checked after each penalty.
         slow = isinstance(self.metrics[0](), AnyScorer)
         penalty_bytes = CACHE_BYTES if slow else anchors[0].assignment_bytes
         for penalties in row_chunks(len(self.grid["anchor_alpha"]), penalty_bytes):
-            parts = [
-                self._score_split(
-                    make_metric, of_split, path[penalties], kind, value["fit_intercept"]
-                )
-                for make_metric, of_split, path in self._in_time(of_splits, kind)
-            ]
+            score = partial(self._score_split, kind, penalties, value["fit_intercept"])
+            parts = self._for_splits(score, of_splits, kind)
             scores, reasons = (np.stack(part) for part in zip(*parts, strict=True))
             position = {**cell, "n_anchors": anchors[0].served, "anchor_alpha": penalties}
             self._store(position, scores, reasons)
@@ -256,16 +276,17 @@ class Search:
 
     def predictions_of(self, configuration: int) -> list[Array]:
         """Predictions (q, m) of each split's test samples by one configuration of the grid."""
+        with one_blas_thread():
+            return [self.prediction_of(configuration, i) for i in range(len(self.splits))]
+
+    def prediction_of(self, configuration: int, number: int) -> Array:
+        """Predictions (q, m) of the test samples of the split with this number."""
         at = np.unravel_index(configuration, self.scores.shape[1:])
         cell = dict(zip(self.axes, map(int, at), strict=True))
         if not self._learned(cell):  # one number of rounds stands for all
             cell["metric_iterations"] = 0
         value = {name: self.grid[name][i] for name, i in cell.items()}
-        with one_blas_thread():
-            return [self._predict_split(split, cell, value) for split in self.splits]
-
-    def _predict_split(self, split: Split, cell: Cell, value: dict[str, Any]) -> Array:
-        fold = split.fold(tuple(value[name] for name in GEOMETRY))
+        fold = self.splits[number].fold(tuple(value[name] for name in GEOMETRY))
         sets = fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"])
         # One set serves all numbers of anchors, or there is one set per number.
         anchors = sets[cell["n_anchors"] if len(sets) > 1 else 0]
@@ -291,13 +312,15 @@ class Search:
 
     def _score_split(
         self,
-        make_metric: Callable[[], Metric],
-        anchors: AnchorSet,
-        models: Array,
         kind: Any,
+        penalties: slice,
         fit_intercept: bool,
+        of_split: tuple[Callable[[], Metric], AnchorSet, Array],
     ) -> tuple[Array, Reasons]:
-        """Scores of one split, of a kind, for anchor models (p, k, d + 1, m) of p penalties.
+        """Scores of one split, of a kind, for some of the penalties.
+
+        `of_split` are its metric, its anchors, and their models (p, k, d + 1, m) for all penalties.
+
 
         Returns
         -------
@@ -305,6 +328,8 @@ class Search:
             inner axes in alphabetical order
         reasons : of the same shape, the number of the reason why a score is missing
         """
+        make_metric, anchors, path = of_split
+        models = path[penalties]
         grid, fold, n_penalties = self.grid, anchors.fold, len(models)
         shape = (
             len(grid["alpha"]),

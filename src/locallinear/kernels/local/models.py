@@ -10,7 +10,6 @@ Models carry the intercept last; the constant feature of x̃ is `constant`, 1 or
 """
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ...arrays import AnyArray as Array
 from ...arrays import at, einsum, is_numpy, moved, namespace, pick, precision, to_numpy
@@ -46,11 +45,11 @@ def summed_errors(errors: Array, near: Array, shares: Array) -> Array:
 
     `near` (n, A) are rows of the errors, and `shares` (n, A) how much each counts.
     """
-    n, A = near.shape
     if not is_numpy(errors):
-        return sum(shares[:, a, None] * at(errors, near[:, a]) for a in range(A))
-    table = csr_array((shares.ravel(), near.ravel(), np.arange(0, n * A + 1, A)), (n, len(errors)))
-    return table @ errors
+        return sum(shares[:, a, None] * at(errors, near[:, a]) for a in range(near.shape[1]))
+    from .summing import summed_rows  # compiled: loaded when needed
+
+    return summed_rows(*map(np.ascontiguousarray, (errors, near, shares)))
 
 
 def best_anchors(errors: Array, floor: Array) -> Array:
