@@ -73,7 +73,9 @@ def make_groups(
     number = 0
     for group in groups:
         kind = kinds[group.kind]
-        threads = max(1, min(n_jobs, round(2 * n_jobs * group.size / total)))
+        # Half of the threads wait at any time: geometries cost the same, members add to it.
+        share = max(1 / len(groups), group.size / total)
+        threads = max(1, min(n_jobs, round(2 * n_jobs * share)))
         first = clone(template).set_params(**kind.params, n_jobs=threads)
         allowed = check_features(first.neighborhood_features, len(chances))
         features = draw_features(chances, allowed, kind.max_features, rng)

@@ -3,7 +3,7 @@
 The mean of linear models is a linear model, so explanations stay exact.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..models.fall import FALL
 from ..models.intervals import HowSure
 from ..models.siblings import groups_of
 from ..models.without_itself import WithoutItself
-from ..runtime.threads import one_blas_thread_for, thread_parts
+from ..runtime.threads import in_threads, one_blas_thread_for, thread_parts
 from .members import merge_neighbors
 
 Array = NDArray[np.float64]
@@ -95,13 +95,12 @@ class Mean(HowSure, WithoutItself):
                 found.append(first.predict_together(siblings, located[space], left_out))
             return np.concatenate(found)
 
-        parts = thread_parts(q, effective_n_jobs(self.n_jobs))
+        workers = effective_n_jobs(self.n_jobs)
+        # Several parts per thread: no thread waits long for the last one.
+        parts = thread_parts(q, workers if workers == 1 else 4 * workers)
         with one_blas_thread_for(q):
-            if len(parts) == 1:
-                return predict(parts[0])
-            parallel = Parallel(len(parts), require="sharedmem")  # members are large
-            found = parallel(delayed(predict)(part) for part in parts)
-        return np.concatenate(found, axis=1)
+            found = in_threads(predict, parts, workers)
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """The members' mean (q, m), or mean scores, for an array of queries known to be valid.
@@ -132,7 +131,7 @@ class Mean(HowSure, WithoutItself):
         """
         now = self.at_this_moment()
         check_queries(now, X)
-        return now._mean_explanation(member.explain(X) for member in now.estimators_)
+        return now._mean_explanation(lambda member: member.explain(X))
 
     def explain_checked(self, X: Array, without: NDArray[np.intp]) -> LocalExplanation:
         """The explanation of an array of queries known to be valid, each without a sample.
@@ -140,14 +139,17 @@ class Mean(HowSure, WithoutItself):
         `without` (q,) are numbers of samples, -1 for a query that is none.
         """
         now = self.at_this_moment()
-        return now._mean_explanation(m.explain_checked(X, without) for m in now.estimators_)
+        return now._mean_explanation(lambda member: member.explain_checked(X, without))
 
     def _explain_samples(self, indices: ArrayLike | None) -> LocalExplanation:
         now = self.at_this_moment()
-        return now._mean_explanation(m.explain_samples(indices) for m in now.estimators_)
+        return now._mean_explanation(lambda member: member.explain_samples(indices))
 
-    def _mean_explanation(self, of_members: Iterable[LocalExplanation]) -> LocalExplanation:
+    def _mean_explanation(self, explain: Callable[[FALL], LocalExplanation]) -> LocalExplanation:
         """The mean of the members' explanations, with the neighbours of all of them."""
+        # One by one, so that not all explanations exist at once.
+        parallel = Parallel(self.n_jobs, require="sharedmem", return_as="generator")
+        of_members = parallel(delayed(explain)(member) for member in self.estimators_)
         rows, shares = [], []
         mean: dict[str, Any] = {}
         for part in of_members:
