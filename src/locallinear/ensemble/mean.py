@@ -96,10 +96,8 @@ class Mean(HowSure, WithoutItself):
             return np.concatenate(found)
 
         workers = effective_n_jobs(self.n_jobs)
-        # Several parts per thread: no thread waits long for the last one.
-        parts = thread_parts(q, workers if workers == 1 else 4 * workers)
         with one_blas_thread_for(q):
-            found = in_threads(predict, parts, workers)
+            found = in_threads(predict, thread_parts(q, workers), workers)
         return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
