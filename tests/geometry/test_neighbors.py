@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 
 from locallinear.geometry import neighbors as neighbors_module
 from locallinear.geometry.cells import Cells, Few, divide
-from locallinear.geometry.neighbors import Neighbors, neighbor_sets
+from locallinear.geometry.neighbors import Neighbors, neighbor_sets, order_few
+from locallinear.kernels.nearest import nearest_candidates
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -262,3 +263,17 @@ def test_rows_that_cannot_be_found_may_be_all_of_a_part():
     searchable = np.arange(4000) < 3000
     neighbors = Neighbors(memory[:3000]).update(memory, searchable)
     assert_nearest(neighbors, X, 5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_points_are_ordered_as_by_the_compiled_code_to_the_last_digit(seed):
+    rng = np.random.default_rng(seed)
+    points, X = rng.normal(size=(300, 7)), rng.normal(size=(40, 7))
+    points[100:150] = points[:50]  # ties
+    rows = np.argsort(rng.uniform(size=(40, 300)), axis=1)[:, :60]
+    rows[:, 50:] = -1
+    found = [(np.empty((40, 12)), np.empty((40, 12), dtype=np.intp)) for _ in range(2)]
+    for order, arrays in zip((order_few, nearest_candidates), found, strict=True):
+        order(X, points, rows, *arrays)
+    np.testing.assert_array_equal(*(distances for distances, _ in found))
+    np.testing.assert_array_equal(*(nearest for _, nearest in found))

@@ -72,6 +72,17 @@ def leave_out(distances: AnyArray, near: AnyArray, rows: AnyArray) -> tuple[AnyA
     return xp.reshape(distances[keep], shape), xp.reshape(near[keep], shape)
 
 
+def order_few(X: Array, points: Array, rows: Rows, distances: Array, nearest: Rows) -> None:
+    """The same as `kernels.nearest.nearest_candidates`, to the last digit, without a compiler."""
+    squares = np.zeros(rows.shape)
+    for f in range(X.shape[1]):  # added in the same order as there
+        squares += (points[rows, f] - X[:, None, f]) ** 2
+    squares[rows < 0] = np.inf
+    order = np.lexsort((rows, squares), axis=1)[:, : distances.shape[1]]
+    distances[:] = np.sqrt(np.take_along_axis(squares, order, 1))
+    nearest[:] = np.take_along_axis(rows, order, 1)
+
+
 class Neighbors:
     """Finds the K nearest of a set of points.
 
@@ -102,20 +113,21 @@ class Neighbors:
         There must be at least n_neighbors searchable rows. `n_jobs` are threads, as in
         scikit-learn, but None is all.
         """
-        from ..kernels.nearest import nearest_candidates  # compiled: loaded when needed
-
         parts, workers = self.build(), 1
         if isinstance(parts[0], Few) and len(X) * self.points.size > FEW_DIFFERENCES:
             self._parts = parts = [Cells(self.points, self.searchable, 0, len(self.points))]
         if len(X) * self.points.size > MIN_THREADED:
             workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
+        order = order_few
+        if isinstance(parts[0], Cells):
+            from ..kernels.nearest import nearest_candidates as order  # compiled: loaded if needed
         distances = np.empty((len(X), n_neighbors))
         rows = np.empty(distances.shape, dtype=np.intp)
 
         def search(some: slice) -> None:
             found = [part.candidates(X[some], n_neighbors, self.searchable) for part in parts]
             candidates = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
-            nearest_candidates(X[some], self.points, candidates, distances[some], rows[some])
+            order(X[some], self.points, candidates, distances[some], rows[some])
 
         in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
         return distances, rows
