@@ -138,7 +138,7 @@ def service() -> Table:
     return table
 
 
-def measured(model: Any, path: Path, interval: float | None, seconds: float = SECONDS) -> list[str]:
+def measured(model: Any, path: Path, seconds: float = SECONDS) -> list[str]:
     """A row of the table for one model."""
     X = normal_points(N, D, D)
     rows = normal_points(ROWS, D, D, seed=1)
