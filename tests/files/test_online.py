@@ -255,7 +255,8 @@ def nursery():
             """Begin the task; returns the number of its process, and the lines that it prints."""
             print(task, path, file=process.stdin, flush=True)
             number = int(process.stdout.readline())
-            return number, takewhile(lambda line: line != "end\n", process.stdout)
+            # A process that is killed while it prints may leave a line without its end.
+            return number, takewhile(lambda line: not line.endswith("end\n"), process.stdout)
 
         yield begin
         process.stdin.close()
