@@ -13,8 +13,9 @@ docs: .venv/ready-test
 	for example in examples/plot_*.py; do $(RUN) $$example --out docs/images || exit 1; done
 	$(RUN) -m pytest -q tests/test_readme.py
 
+# A file's tests stay in one process, so that what they share is made once.
 test: .venv/ready-test
-	$(RUN) -m pytest -q -n auto
+	$(RUN) -m pytest -q -n auto --dist loadfile
 
 lint: .venv/ready-lint
 	$(BIN)/ruff check .

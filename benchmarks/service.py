@@ -4,7 +4,7 @@ uvicorn serves `examples/service.py` in one process. Its model has 100,000 sampl
 features. The clients are threads of a second process. A writer sends samples as they come, 200 per
 second: one request at a time with all that came since the last one, which are on the disk before
 the reply. Eight readers ask about one row at a time, the next when the reply has come. Every eighth
-question is for the explanation too, and of the single model for the interval.
+question is for the explanation too.
 
 Afterwards all calls are repeated in one process, and each answer must equal that of the state that
 it names, digit by digit. That state must be one that the model had between question and reply.
@@ -57,7 +57,6 @@ class Story:
     """What was asked, learned and answered; times are of one clock."""
 
     base: Any  # the model before all of it
-    interval: float | None  # the coverage that readers ask for
     learned: list[tuple[float, float, int]] = field(default_factory=list)  # sent, reply, samples
     asked: list[tuple[float, float, int, bool, bytes]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -134,19 +133,17 @@ def service() -> Table:
         "FALLEnsembleRegressor, 30 members": FALLEnsembleRegressor(search=None, random_state=0),
     }
     for name, model in models.items():
-        # Errors of ensembles take minutes to compute, for the service and again for the check.
-        interval = 0.9 if isinstance(model, FALLRegressor) else None
         with tempfile.TemporaryDirectory() as folder:
-            table.rows.append([name, *measured(model, Path(folder) / "served.model", interval)])
+            table.rows.append([name, *measured(model, Path(folder) / "served.model")])
     return table
 
 
-def measured(model: Any, path: Path, interval: float | None, seconds: float = SECONDS) -> list[str]:
+def measured(model: Any, path: Path, seconds: float = SECONDS) -> list[str]:
     """A row of the table for one model."""
     X = normal_points(N, D, D)
     rows = normal_points(ROWS, D, D, seed=1)
     model.fit(X, law(X)).save(path)
-    story = Story(load(path), interval)
+    story = Story(load(path))
     with served(path) as port:
         tell(story, port, rows, seconds)
     wrong, new = checked(story, rows)
@@ -213,8 +210,6 @@ def post(line: http.client.HTTPConnection, path: str, content: dict[str, Any]) -
 
 def tell(story: Story, port: int, rows: NDArray, seconds: float) -> None:
     """Let a writer and readers work for so long."""
-    first = {"rows": rows[:1].tolist(), "interval": story.interval, "explain": True}
-    post(http.client.HTTPConnection("127.0.0.1", port), "/score", first)  # computes the errors
     begin = time.monotonic()
     end = begin + seconds
 
@@ -238,9 +233,7 @@ def tell(story: Story, port: int, rows: NDArray, seconds: float) -> None:
         rng = np.random.default_rng(reader)
         while time.monotonic() < end:
             row, full = int(rng.integers(len(rows))), count % FULL_EVERY == 0
-            content: dict[str, Any] = {"rows": [rows[row].tolist()]}
-            if full:
-                content |= {"interval": story.interval, "explain": True}
+            content = {"rows": [rows[row].tolist()], "explain": full}
             sent = time.monotonic()
             reply = post(line, "/score", content)
             story.asked.append((sent, time.monotonic(), row, full, reply))
@@ -285,22 +278,17 @@ def checked(story: Story, rows: NDArray) -> tuple[int, float]:
         known = {row: model.predict(rows[row : row + 1]) for _, row, _, _ in by_state[state]}
         for number, row, full, answer in by_state[state]:
             x = rows[row : row + 1]
-            wrong += not same(story, answer, x, known[row], full=full)
+            wrong += not same(answer, known[row], full=full)
             if state and number % POWER_EVERY == 0:
                 n_tried += 1
                 n_new += int((previous.predict(x) != known[row]).any())
     return wrong, n_new / max(n_tried, 1)
 
 
-def same(story: Story, answer: dict[str, Any], x: NDArray, value: NDArray, *, full: bool) -> bool:
+def same(answer: dict[str, Any], value: NDArray, *, full: bool) -> bool:
     """Whether an answer is what the model says."""
     if answer["values"] != value.tolist() or not full:
         return answer["values"] == value.tolist()
     (parts,) = answer["explanations"]
     total = parts["all samples"] + parts["samples like it"] + sum(parts["how it differs"].values())
-    if story.interval is None or abs(total - value[0]) > 1e-9:
-        return abs(total - value[0]) <= 1e-9
-    # The errors are those of the beginning.
-    interval = story.base.predict_interval(x, story.interval)
-    interval += (value - story.base.predict(x))[:, None]
-    return answer["intervals"] == interval.tolist()
+    return abs(total - value[0]) <= 1e-9

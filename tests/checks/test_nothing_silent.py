@@ -278,3 +278,9 @@ def test_an_explanation_is_finite_wherever_the_prediction_is(scale, target_scale
     explanation = model.explain(X * scale * 1.3)
     assert_allclose(explanation.prediction, model.predict(X * scale * 1.3), rtol=1e-9)
     assert np.isfinite(model.local_models()).all()
+
+
+@pytest.mark.parametrize("name", ["n_neighbors", "n_anchors", "n_anchor_neighbors"])
+def test_true_is_no_number_of_anything(name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter .* Got True"):
+        FALLRegressor(neighborhood="boosted", **{name: True}).fit(np.eye(9), np.arange(9.0))

@@ -83,6 +83,16 @@ def altered(contents, chance):
     return contents | {name: stream.getvalue()}, f"{name}: {how}"
 
 
+def rows_for(model):
+    """Four rows that a model takes."""
+    X = np.random.default_rng(0).uniform(size=(4, model.n_features_in_))
+    if not hasattr(model, "encoding_"):
+        return X
+    from frames import as_frame
+
+    return as_frame(X)
+
+
 def use(model, X):
     """Everything that must work where a file was loaded."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -91,7 +101,9 @@ def use(model, X):
         why = model.explain(X)
         assert np.isfinite(why.prediction).all()
         assert len(prediction) == len(X)
-        assert len(model.labels_) == model.n_samples_fit_
+        assert len(getattr(model, "estimator_", model).labels_) == model.n_samples_fit_
+        if hasattr(model, "is_log_"):
+            prediction = np.maximum(prediction, 1.0)  # a log model takes no 0
         model.partial_fit(X, prediction).forget([0])
         model.predict(X)
         model.save(io.BytesIO())
@@ -113,9 +125,8 @@ def main(folder, first, last):
         except ModelFileError:
             print("refused", flush=True)
             continue
-        X = np.random.default_rng(0).uniform(size=(4, model.n_features_in_))
         try:
-            use(model, X)
+            use(model, rows_for(model))
         except ValueError as error:
             # A parameter that a user could have set: it is refused in words.
             word = "usable" if "n_neighbors" in str(error) else "broken"

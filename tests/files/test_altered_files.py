@@ -12,11 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from frames import fitted_table
 from locallinear import (
     FALLClassifier,
     FALLEnsembleClassifier,
     FALLEnsembleRegressor,
     FALLRegressor,
+    TableClassifier,
+    TableRegressor,
 )
 
 N_ALTERED = int(os.environ.get("LOCALLINEAR_ALTERED", "120"))
@@ -47,6 +50,11 @@ def folder(tmp_path_factory):
     ensemble.save(folder / "ensemble.model")
     classes = FALLEnsembleClassifier(search=grid, **together).fit(X, labels)
     classes.save(folder / "ensemble-classes.model")
+    few = {"n_anchors": 4, "n_anchor_neighbors": 8}
+    table = fitted_table(TableRegressor, FALLRegressor(**few), target="log")
+    table.save(folder / "table.model")
+    table = fitted_table(TableClassifier, FALLClassifier(**few))
+    table.save(folder / "table-classes.model")
     return folder
 
 

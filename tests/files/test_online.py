@@ -19,6 +19,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import locallinear
+from frames import as_frame, fitted_table
 from locallinear import (
     FALLClassifier,
     FALLEnsembleRegressor,
@@ -42,28 +43,6 @@ def fitted(kind=FALLRegressor, **parameters):
     if kind is FALLClassifier:
         y = np.where(y > 1.5, "high", "low")
     return kind(**parameters, random_state=0).fit(X, y)
-
-
-def as_frame(X):
-    """The same rows as a raw table: text with gaps, dates, categories and a number."""
-    days = pandas.Timestamp("2024-01-01") + pandas.to_timedelta((400 * X[:, 1]).round(), "D")
-    words = np.array(["low", "mid", "=1+1", None], dtype=object)
-    return pandas.DataFrame(
-        {
-            "size": X[:, 0],
-            "day": days,
-            "kind": words[(4 * X[:, 2]).astype(int) % 4],
-            "level": pandas.Categorical(np.where(X[:, 2] > 0.5, "b", "a"), ordered=True),
-        }
-    )
-
-
-def fitted_table(kind, model, **parameters):
-    X = np.random.default_rng(0).uniform(size=(60, 3))
-    y = 1 + X.sum(axis=1)
-    if kind is TableClassifier:
-        y = np.where(y > 2.5, "high", "low")
-    return kind(model, random_state=0, **parameters).fit(as_frame(X), y)
 
 
 MODELS = {
@@ -234,7 +213,7 @@ def test_threads_take_turns(path):
 # Makes a process per line that it reads, so that Python starts once for all of them.
 NURSERY = """
 import os, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1:]
 from test_online import in_the_nursery
 for line in sys.stdin:
     task, _, path = line.rstrip("\\n").partition(" ")
@@ -266,7 +245,8 @@ def nursery():
     """A process that makes others: returns a function that has one do a task."""
     if not hasattr(os, "fork"):
         pytest.skip("no processes by fork, and no SIGKILL")
-    command = [sys.executable, "-c", NURSERY, os.path.dirname(__file__)]
+    folder = os.path.dirname(__file__)
+    command = [sys.executable, "-c", NURSERY, folder, os.path.dirname(folder)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
 
     with subprocess.Popen(command, **pipes) as process:
@@ -275,7 +255,8 @@ def nursery():
             """Begin the task; returns the number of its process, and the lines that it prints."""
             print(task, path, file=process.stdin, flush=True)
             number = int(process.stdout.readline())
-            return number, takewhile(lambda line: line != "end\n", process.stdout)
+            # A process that is killed while it prints may leave a line without its end.
+            return number, takewhile(lambda line: not line.endswith("end\n"), process.stdout)
 
         yield begin
         process.stdin.close()

@@ -124,10 +124,14 @@ def test_two_processes_share_the_work_without_repeating_any(uninterrupted, tmp_p
     assert errors(tmp_path / "runs.sqlite") == errors(uninterrupted)
 
 
-def test_worker_processes_give_what_one_process_gives(uninterrupted, tmp_path):
-    watched = []
-    assert run_all(tmp_path / "jobs.sqlite", RUNS, 2, lambda: watched.append(1)) == []
-    assert errors(tmp_path / "jobs.sqlite") == errors(uninterrupted)
+def test_worker_processes_give_what_one_process_gives_and_report_a_failed_run_once(
+    uninterrupted, tmp_path
+):
+    impossible = [replace(run, model="nothing") for run in RUNS[:3]]
+    watched, path = [], tmp_path / "jobs.sqlite"
+    failures = run_all(path, [*impossible, *RUNS], 2, lambda: watched.append(1))
+    assert sorted(failures) == [(run, "KeyError: 'nothing'") for run in impossible]
+    assert errors(path) == errors(uninterrupted)
     assert watched
 
 
@@ -146,13 +150,6 @@ def test_failed_run_is_reported_and_the_others_are_finished(data_home, tmp_path,
         ("ridge", 1, "MemoryError: no room"),
     ]
     assert len(errors(tmp_path / "runs.sqlite")) == len(RUNS) - 2
-
-
-def test_failed_run_is_tried_and_reported_once_by_many_workers(data_home, tmp_path):
-    impossible = [replace(run, model="nothing") for run in RUNS[:3]]
-    failures = run_all(tmp_path / "runs.sqlite", [*impossible, RUNS[0]], 2, lambda: None)
-    assert sorted(failures) == [(run, "KeyError: 'nothing'") for run in impossible]
-    assert len(errors(tmp_path / "runs.sqlite")) == 1
 
 
 def die(*arguments):

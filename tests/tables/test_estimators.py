@@ -412,3 +412,18 @@ def test_rows_for_another_target_or_without_a_log_are_refused():
         model.partial_fit(frame.drop(columns="price"), "price")
     with pytest.raises(ValueError, match="targets of 0 or more"):
         model.partial_fit(frame.drop(columns="price"), -frame["price"])
+
+
+def test_a_log_scale_says_which_target_has_no_log():
+    X = np.arange(40.0)[:, None]
+    model = TableRegressor(FALLRegressor(5), target="log").fit(X, 1.0 + X[:, 0])
+    with pytest.raises(ValueError, match=r"all targets of the fit were above 0.* row 2 is 0;"):
+        model.partial_fit(X[:2], [1.0, 0.0])
+
+
+def test_predictions_of_a_log_scale_are_finite_far_from_the_rows():
+    X = np.arange(40.0)[:, None]
+    model = TableRegressor(FALLRegressor(5), target="log").fit(X, np.exp(X[:, 0]))
+    far = model.explain([[1e6]])
+    assert np.isfinite(far.prediction).all()
+    assert np.isfinite(far.contributions).all()

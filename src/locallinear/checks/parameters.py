@@ -20,7 +20,15 @@ class Floats(Interval):
             return False
 
 
-_POSITIVE_COUNT = Interval(Integral, 1, None, closed="left")
+class Counts(Interval):
+    """Whole numbers; True is one in Python, but compiled code takes it for something else."""
+
+    def is_satisfied_by(self, value: object) -> bool:
+        """Whether a value is a whole number of the interval."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+_POSITIVE_COUNT = Counts(Integral, 1, None, closed="left")
 
 # Numbers of threads that the machine's own whole numbers can hold.
 N_JOBS: list = [None, Interval(Integral, -(2**31), 2**31 - 1, closed="both")]

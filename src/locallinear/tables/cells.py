@@ -57,7 +57,11 @@ def to_numbers(cells: Any, decimal: str = ".") -> Array:
     cells = pandas.Series(cells, dtype=object)
     if decimal == "," and cells.notna().any():
         cells = cells.map(lambda cell: cell.replace(",", ".") if isinstance(cell, str) else cell)
-    return pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64).copy()
+    for row, cell in enumerate(cells.tolist()):
+        if isinstance(cell, str) and numbers[row] == numbers[row]:
+            numbers[row] = float(cell)  # pandas may be wrong in the last digit
+    return numbers
 
 
 def percentages(cells: "pandas.Series") -> Array:

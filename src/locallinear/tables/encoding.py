@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks.stored import require
 from .cells import pandas_module
 from .columns import CategoryColumn, NumberColumn, OrderedColumn
 from .dates import DateColumn
 from .kinds import understand
+from .stored import check_stored_types
 from .table import Table, TableError
 from .texts import TextColumn
 
@@ -125,12 +127,19 @@ class Encoding:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Encoding":
         """The encoding whose `to_dict` is `state`."""
-        columns = [_as_tuples(described) for described in state["columns"]]
-        return cls(
-            tuple(CLASSES[described.pop("kind")](**described) for described in columns),
+        described = [_as_tuples(column) for column in state["columns"]]
+        columns = [CLASSES[column.pop("kind")](**column) for column in described]
+        for column in columns:
+            check_stored_types(column)
+        found = cls(
+            tuple(columns),
             tuple((str(name), str(reason)) for name, reason in state["reasons"]),
             tuple(map(str, state["missing"])),
         )
+        known = {name for name, _ in found.reasons}
+        require(len(set(found.names)) == len(columns) > 0, "two columns have one name")
+        require(set(found.names) <= known and len(known) == len(found.reasons), "columns differ")
+        return found
 
 
 def _as_tuples(value: Any) -> Any:

@@ -30,6 +30,7 @@ from .importances import importances_of
 from .inputs import check_columns, read_inputs
 from .model import EncodedModel
 from .procedure import Task, best_params, fold_numbers, learn
+from .stored import check_stored_attributes
 from .table import Table, as_table
 from .targets import outputs
 
@@ -378,6 +379,8 @@ class TableEstimator(Moments):
     def restore(self, state: dict[str, Any]) -> None:
         """Take over the state that `fitted_state` returned."""
         self._encoding = Encoding.from_dict(state["encoding"])
+        columns = [name for name, _ in self._encoding.reasons]
+        check_stored_attributes(state["attributes"], columns)
         for name in FITTED:
             if name in state["attributes"]:
                 setattr(self, name, state["attributes"][name])

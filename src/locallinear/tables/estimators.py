@@ -261,6 +261,8 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
             return y
         columns = y.reshape(len(y), -1).T
         _check_log(columns)
+        for scale, column in zip(self._scales, columns, strict=True):
+            scale.check_has_log(column)
         logs = [scale.forward(c) for scale, c in zip(self._scales, columns, strict=True)]
         return np.column_stack(logs).reshape(y.shape)
 
@@ -299,7 +301,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
 
     def _restore_extra(self, state: dict[str, Any]) -> None:
         scales = state["scales"]
-        self._scales = None if scales is None else [LogScale(**scale) for scale in scales]
+        self._scales = None if scales is None else [LogScale.from_dict(s) for s in scales]
 
     @property
     def _page_targets(self) -> list[str]:

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks.stored import require
 from ..models.explanation import LocalExplanation
+from .stored import check_stored_types
 
 Array = NDArray[np.float64]
 
 SCALES = ("auto", "identity", "log")
+# Predicted logs above it count as it: far from the samples they grow without bound.
+LARGEST_LOG = 300.0
 # The log is tried where the largest target is so many times the median.
 WIDE = 4.0
 
@@ -57,21 +61,43 @@ class LogScale:
         # One target that is a thousand times its prediction should not move all others.
         return replace(self, smear=float(np.clip(np.mean(np.minimum(factors, 50)), 0.5, 2.0)))
 
+    def check_has_log(self, y: Array) -> None:
+        """Refuse 0 where the targets of the fit were all above it."""
+        if self.shift == 0 and not (y > 0).all():
+            raise ValueError(
+                "the log of the target is modelled, and all targets of the fit were above 0, but "
+                f"that of row {np.argmin(y > 0) + 1} is {y[y <= 0][0]:g}; leave such rows out, or "
+                'fit again with them or with target="identity"'
+            )
+
     def forward(self, y: Array) -> Array:
         """The logs of targets."""
         return np.log(np.asarray(y, dtype=np.float64) + self.shift)
 
     def back(self, logs: Array) -> Array:
         """Predictions in units, of the mean, for predicted logs."""
-        return np.maximum(self.lowest, self.smear * np.exp(logs) - self.shift)
+        return np.maximum(self.lowest, self.smear * exponential(logs) - self.shift)
 
     def back_quantile(self, logs: Array) -> Array:
         """Quantiles in units, such as the ends of intervals, for those of logs."""
-        return np.maximum(self.lowest, np.exp(logs) - self.shift)
+        return np.maximum(self.lowest, exponential(logs) - self.shift)
 
     def to_dict(self) -> dict[str, Any]:
         """The scale as plain values, for a file."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "LogScale":
+        """The scale whose `to_dict` is `state`."""
+        scale = cls(**state)
+        check_stored_types(scale)
+        require(scale.shift >= 0 and 0.5 <= scale.smear <= 2.0, "its scale is no log")
+        return scale
+
+
+def exponential(logs: Array) -> Array:
+    """Exp of predicted logs, which is finite."""
+    return np.exp(np.minimum(logs, LARGEST_LOG))
 
 
 def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
@@ -84,7 +110,7 @@ def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
     smear = np.array([scale.smear for scale in scales])
     means = np.array([scale.mean for scale in scales])
     logs = why.contributions.sum(axis=1) + why.intercept
-    growth = smear * np.exp(logs)
+    growth = smear * exponential(logs)
     prediction = np.column_stack([s.back(logs[:, t]) for t, s in enumerate(scales)])
     tangent = {
         name: getattr(why, name) * growth[:, None]
