@@ -7,8 +7,7 @@ those of a lost worker again.
 """
 
 from collections.abc import Callable, Sequence
-from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import dask
 import dask.array as da
@@ -28,6 +27,7 @@ from ..kernels.local.combine import cut_at
 from ..models.anchor_samples import AnchorSamples
 from ..models.anchors import Anchors, place_anchors
 from ..models.fall import FALL
+from ..models.moments import Moments
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .assignment import assign, assign_new, deciding_samples
@@ -37,7 +37,7 @@ from .explanation import DaskExplanation
 from .gathering import Gathering, column_of
 from .geometry import NEIGHBORHOODS, counted_samples, fit_geometry_of
 from .graphs import Layer, bundles_of, settled, with_each_task
-from .inputs import check_rows, learn_features, partitions_of
+from .inputs import check_known_features, check_rows, learn_features, partitions_of
 from .neighbors import Places
 from .order import order_of
 from .partition import Part, boxes, locate
@@ -50,7 +50,7 @@ Rows = NDArray[np.intp]
 GROUP_ROWS = 10_000
 
 
-class DaskFALL(Gathering, BaseEstimator):
+class DaskFALL(Gathering, Moments):
     """What regression and classification on Dask share: everything but the meaning of targets."""
 
     _parameter_constraints: dict = FALL_PARAMETERS
@@ -71,6 +71,11 @@ class DaskFALL(Gathering, BaseEstimator):
     _anchor_samples: AnchorSamples | None
     _mean_target: Array | None
     classes_: NDArray
+    _private_fitted: ClassVar[tuple[str, ...]] = (
+        *("_parts", "_sizes", "_counts", "_total_weight", "_weighted", "_bundles", "_cells"),
+        *("_geometry", "_models", "_constant", "_one_target", "_target_names"),
+        *("_anchor_samples", "_mean_target"),
+    )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_parts")
@@ -97,16 +102,34 @@ class DaskFALL(Gathering, BaseEstimator):
                 "have to see all samples in one place: fit a model of locallinear on a sample"
             )
 
-    def _unfitted(self) -> Self:
-        """An estimator with the same parameters, which a fit can fail on without harm to this."""
-        fresh = copy(self)
-        fresh.__dict__ = self.get_params(deep=False)
-        return fresh
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the anchors, and each sample's model.
 
-    def _become(self, fitted: Self) -> Self:
-        """Take over all that another estimator has."""
-        self.__dict__ = fitted.__dict__
-        return self
+        Parameters
+        ----------
+        X : Dask array or frame (n, d)
+        y : Dask array, series or frame
+            Numbers (n,) or (n, m), or for a classifier labels (n,) of any type. With the partitions
+            of X; arrays of known sizes are cut as X is.
+        sample_weight : Dask array or series (n,), optional
+            How often each sample counts.
+
+        Returns
+        -------
+        self
+        """
+        with self.writing():
+            fresh = self.unfitted()
+            fresh.fit_tables(fresh.read(X, y, sample_weight))
+            return self.become(fresh)
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
+        """The samples for a fit, after all checks, kept on the workers."""
+        raise NotImplementedError
+
+    def fit_tables(self, tables: Tables) -> Self:
+        """Fit samples that `read` has checked."""
+        raise NotImplementedError
 
     def _like(self) -> BaseEstimator:
         """An estimator that knows the features, for the checks of partitions."""
@@ -123,6 +146,8 @@ class DaskFALL(Gathering, BaseEstimator):
         inputs = partitions_of(X, "X")
         if reset:
             learn_features(self, inputs)
+        else:
+            check_known_features(self._like(), inputs)
         return read_tables(inputs, y, sample_weight, self._like(), n_targets)
 
     def _fit(self, tables: Tables) -> None:
@@ -284,6 +309,12 @@ class DaskFALL(Gathering, BaseEstimator):
         -------
         self
         """
+        with self.writing():
+            now = self.at_this_moment()
+            now._forget(indices)
+            return self.become(now)
+
+    def _forget(self, indices: ArrayLike) -> None:
         check_is_fitted(self)
         numbers = np.unique(checks.check_indices(indices, self.n_samples_fit_))
         if len(numbers) == self.n_samples_fit_:
@@ -302,7 +333,6 @@ class DaskFALL(Gathering, BaseEstimator):
             self._anchor_samples = self._anchor_samples.without(numbers)
         self._total_weight = sum(weights)
         self._hold(parts, sizes, counts, Cells(corners))
-        return self
 
     # --- Predicting ---------------------------------------------------------------------------
 
@@ -319,6 +349,7 @@ class DaskFALL(Gathering, BaseEstimator):
         check_after_fit(self)
         checks.check_enough_samples(self.n_neighbors, sum(self._counts))
         queries, fitted, like = partitions_of(X, "X"), delayed(self._fitted()), self._like()
+        check_known_features(like, queries)
         layer = Layer(answer.__name__)
         blocks = [
             layer.task(check_rows, number, like, block)
