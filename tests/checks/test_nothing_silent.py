@@ -284,3 +284,11 @@ def test_an_explanation_is_finite_wherever_the_prediction_is(scale, target_scale
 def test_true_is_no_number_of_anything(name):
     with pytest.raises(ValueError, match=f"'{name}' parameter .* Got True"):
         FALLRegressor(neighborhood="boosted", **{name: True}).fit(np.eye(9), np.arange(9.0))
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+@pytest.mark.parametrize("method", ["predict", "explain", "predict_interval", "novelty"])
+def test_a_query_whose_distance_has_no_square_is_refused(scaling, method):
+    model = FALLRegressor(5, scaling=scaling, random_state=0).fit(X * 1e-30, y)
+    with pytest.raises(ValueError, match=r"X must be within 1e\+140 times the spread of the samp"):
+        getattr(model, method)(np.full((1, X.shape[1]), 1e139))

@@ -87,11 +87,22 @@ def test_a_partition_with_other_columns_or_types_is_named(frame, change, sentenc
 def test_queries_that_cannot_be_used_are_named_with_their_partition(arrays):
     X, y = arrays
     fitted = model().fit(cut(X), cut(y))
-    with pytest.raises(ValueError, match=r"Partition 0, .* X has 3 features, but FALLRegressor is"):
-        fitted.predict(cut(np.zeros((10, 3)))).compute()
     X[29, 0] = np.nan
     with pytest.raises(ValueError, match=r"Partition 2, .* sample 9"):
         fitted.explain(cut(X)).coef.compute()
+
+
+def test_a_wrong_width_is_not_blamed_on_a_partition(arrays):
+    X, y = arrays
+    fitted, wide = model().fit(cut(X), cut(y)), cut(np.zeros((30, 3)))
+    for call in (fitted.predict, fitted.explain, lambda X: fitted.partial_fit(X, cut(y))):
+        with pytest.raises(ValueError, match=r"^X has 3 features, but FALLRegressor is expecting"):
+            call(wide)
+    with pytest.raises(ValueError, match=r"^y must have the 1 targets of the fitted model, but"):
+        fitted.partial_fit(cut(X), cut(X))
+    with pytest.raises(ValueError, match=r"^y must hold one label per sample, but has 2 columns"):
+        on_dask.FALLClassifier().fit(cut(X), cut(X > 0))
+    assert fitted.n_samples_fit_ == 30
 
 
 def test_partitions_of_unequal_lengths_are_named(arrays):

@@ -9,8 +9,12 @@ from locallinear.dask import draw
 
 @pytest.mark.parametrize("n", [2, 3, 64, 65, 1000, 4097])
 @pytest.mark.parametrize("k", [1, 7, 5000])
-def test_the_first_of_a_permutation_and_what_is_drawn_next_are_those_of_numpy(n, k, monkeypatch):
+@pytest.mark.parametrize("kept", [0, 10_000])
+def test_the_first_of_a_permutation_and_what_is_drawn_next_are_those_of_numpy(
+    n, k, kept, monkeypatch
+):
     monkeypatch.setattr(draw, "WHOLE", 0)
+    monkeypatch.setattr(draw, "KEPT", kept)
     monkeypatch.setattr(draw, "BLOCK", 512)
     for seed in range(3):
         random, same = np.random.RandomState(seed), np.random.RandomState(seed)

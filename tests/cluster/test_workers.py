@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 import locallinear as ll
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 from locallinear import dask as on_dask  # noqa: E402
@@ -110,6 +111,32 @@ def has_scored():
     from locallinear.search import processes
 
     return len(processes._at_hand) == 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ll.FALLRegressorCV({"n_anchors": [3, 9], "scaling": ["standard", None]}, random_state=0),
+        ll.FALLEnsembleRegressor(
+            4, n_neighborhoods=4, search=None, estimator=ll.FALLRegressor(3), random_state=0
+        ),
+    ],
+    ids=["search", "ensemble"],
+)
+def test_samples_are_sent_to_a_cluster_once_for_all_cells_or_members(client, monkeypatch, model):
+    X = np.random.default_rng(0).normal(size=(2000, 5))
+    sent, scatter = [], distributed.Client.scatter
+
+    def counting(self, data, *args, **kwargs):
+        sent.append(dask.sizeof.sizeof(data))
+        return scatter(self, data, *args, **kwargs)
+
+    monkeypatch.setattr(distributed.Client, "scatter", counting)
+    client.wait_for_workers(2)
+    with joblib.parallel_config("dask"):
+        model.fit(X, X[:, 0])
+    assert sum(n_bytes >= X.nbytes for n_bytes in sent) == 1
+    assert sum(sent) < 10 * X.nbytes
 
 
 def test_a_model_that_is_fitted_while_a_cluster_is_chosen_is_the_same(client, problem):

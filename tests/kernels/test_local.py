@@ -219,6 +219,25 @@ def test_a_choice_in_blocks_of_anchors_is_the_choice_among_the_first_so_many(cas
         assert_array_equal(labels, (errors[:, :count] <= smallest + 1e-11).argmax(axis=1))
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_choice_among_chains_of_near_ties_is_that_of_one_anchor_after_the_other(kind):
+    rng = np.random.default_rng(0)
+    tie = local_models.tie_of(np.zeros(1, kind))
+    for steps in (0.3, 0.5, 1.0, 1.5):
+        roots = rng.random((40, 1)) * (1 + steps * tie * rng.integers(-6, 7, (40, 12)))
+        errors = (roots**2).astype(kind)
+        floor = (rng.integers(0, 2, 40) * tie * roots[:, 0]).astype(kind)
+        held = np.where(rng.random(40) < 0.5, np.inf, errors[:, 0] * (1 + tie)).astype(kind)
+        best, labels = held.copy(), np.zeros(40, dtype=np.intp)
+        local_models.choose_again(errors, floor, 1, best, labels)
+        for i in range(40):
+            wanted, now = 0, held[i]
+            for anchor, error in enumerate(errors[i]):
+                if np.sqrt(error) * (1 + tie) + floor[i] < np.sqrt(now):
+                    wanted, now = anchor + 1, error
+            assert (labels[i], best[i]) == (wanted, now)
+
+
 @given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 4))
 def test_errors_are_summed_over_the_near_samples(seed, n, n_near):
     rng = np.random.default_rng(seed)

@@ -157,6 +157,21 @@ def _check_magnitudes(values: Array, name: str, *, allow_tiny: bool) -> None:
         check_sizes(to_numpy(sizes), name, limit)
 
 
+def check_reachable(Z: Array) -> None:
+    """Refuse inputs in a feature space that are too far from its samples for squared distances."""
+    if not Z.shape[0]:
+        return
+    xp = namespace(Z)
+    limit = LARGEST if precision(Z) < 1e-10 else LARGEST_SINGLE
+    largest = max(float(xp.max(Z)), -float(xp.min(Z)))
+    if not largest <= limit:
+        raise ValueError(
+            f"X must be within {limit:g} times the spread of the samples that the model was fitted "
+            f"with, so that squared distances are finite, but a number is {largest:.3g} times as "
+            "far; look at the units of X, or leave such rows out"
+        )
+
+
 def check_sizes(sizes: Array, name: str, limit: float = LARGEST) -> None:
     """Refuse columns whose squares are all lost to rounding; `sizes` are their largest values."""
     tiny = (sizes > 0) & (sizes < 1 / limit)

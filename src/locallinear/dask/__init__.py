@@ -11,7 +11,7 @@ the data in a fit:
                    order ─▶ anchors        drawn from the distinct samples of all partitions
        cells ─ neighbors ─▶ anchor models  near samples of all partitions, merged
               assignment ─▶ parts          labels and residuals in place of targets
-       cells ─ neighbors ─▶ prediction     of queries, lazily
+   predictor ─ neighbors ─▶ prediction     of queries, lazily
 
 Parts stay where they are. `docs/scale.md` says what each step costs in time, memory and traffic.
 """

@@ -6,8 +6,10 @@ from numpy.typing import NDArray
 Rows = NDArray[np.intp]
 
 # Fewer samples than this are permuted as a whole, and more than numpy's shuffle draws 32 bits for.
-WHOLE = 10_000_000
+WHOLE = 1_000_000
 MOST = 2**32
+# Up to so many samples all swaps are kept; of more they are drawn twice.
+KEPT = 50_000_000
 # Random numbers per block.
 BLOCK = 2**22
 
@@ -25,16 +27,18 @@ def first_of_permutation(random: np.random.RandomState, n: int, k: int) -> Rows:
     while i > 0:
         state = random.get_state(legacy=False)
         found, used = swaps(_numbers(random), i, partners)
-        blocks.append((state, i))
+        blocks.append((state, i, partners[:found].copy() if n <= KEPT else None))
         i -= found
     random.set_state(state)
     _numbers(random, used)  # no more than the permutation takes
     end = random.get_state(legacy=False)
     places = np.arange(min(k, n))
-    for state, i in reversed(blocks):
-        random.set_state(state)
-        found, _ = swaps(_numbers(random), i, partners)
-        follow_back(places, i, partners[:found])
+    for state, i, kept in reversed(blocks):
+        if kept is None:
+            random.set_state(state)
+            found, _ = swaps(_numbers(random), i, partners)
+            kept = partners[:found]
+        follow_back(places, i, kept)
     random.set_state(end)
     return places
 

@@ -70,25 +70,6 @@ neighborhood_features, assignment_neighbors, n_jobs, random_state
 
     _local = local.FALLRegressor
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the anchors, and each sample's model.
-
-        Parameters
-        ----------
-        X : Dask array or frame (n, d)
-        y : Dask array, series or frame (n,) or (n, m)
-            With the partitions of X. Arrays of known sizes are cut as X is.
-        sample_weight : Dask array or series (n,), optional
-            How often each sample counts.
-
-        Returns
-        -------
-        self
-        """
-        fresh = self._unfitted()
-        fresh.fit_tables(fresh.read(X, y, sample_weight))
-        return self._become(fresh)
-
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
         """The samples for a fit, after all checks, kept on the workers."""
         self._check_parameters()
@@ -114,11 +95,12 @@ neighborhood_features, assignment_neighbors, n_jobs, random_state
         -------
         self
         """
-        if not self.__sklearn_is_fitted__():
-            return self.fit(X, y, sample_weight)
-        m = len(self._target_names)
-        self._append(self._read(X, y, sample_weight, m, reset=False))
-        return self
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                return self.fit(X, y, sample_weight)
+            now = self.at_this_moment()
+            now._append(now._read(X, y, sample_weight, len(self._target_names), reset=False))
+            return self.become(now)
 
     def predict(self, X: Any) -> da.Array:
         """Predict the targets of X: a Dask array (q,) or (q, m) as y was."""
@@ -183,24 +165,6 @@ feature_names_in_
 
     _local = local.FALLClassifier
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the anchors, and each sample's model.
-
-        Parameters
-        ----------
-        X : Dask array or frame (n, d)
-        y : Dask array or series (n,) of labels of any type, with the partitions of X
-        sample_weight : Dask array or series (n,), optional
-            How often each sample counts.
-
-        Returns
-        -------
-        self
-        """
-        fresh = self._unfitted()
-        fresh.fit_tables(fresh.read(X, y, sample_weight))
-        return self._become(fresh)
-
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
         """The samples for a fit, after all checks, kept on the workers."""
         self._check_parameters()
@@ -221,13 +185,16 @@ feature_names_in_
         -------
         self
         """
-        if not self.__sklearn_is_fitted__():
-            return self.fit_tables(self.read(X, y, sample_weight), classes)
-        check_classes(classes, self.classes_)
-        tables = self._read(X, y, sample_weight, None, reset=False)
-        _check_known(tables, self.classes_)
-        self._append(tables)
-        return self
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                now = self.unfitted()
+                return self.become(now.fit_tables(now.read(X, y, sample_weight), classes))
+            check_classes(classes, self.classes_)
+            now = self.at_this_moment()
+            tables = now._read(X, y, sample_weight, None, reset=False)
+            _check_known(tables, self.classes_)
+            now._append(tables)
+            return self.become(now)
 
     def fit_tables(self, tables: Tables, classes: ArrayLike | None = None) -> Self:
         """Fit samples that `read` has checked; `classes` as for `partial_fit`."""

@@ -6,84 +6,61 @@ fitted samples stay on the workers as Dask objects that know how they were made,
 those of a lost worker again.
 """
 
-from collections.abc import Callable, Sequence
-from copy import copy
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import dask
-import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import arguments as checks
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
 from ..geometry.metric import MAX_SAMPLES
-from ..geometry.nearness import Geometry
 from ..kernels.local.anchors import fit_models
 from ..kernels.local.combine import cut_at
 from ..models.anchor_samples import AnchorSamples
 from ..models.anchors import Anchors, place_anchors
 from ..models.fall import FALL
+from ..models.moments import Moments
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .assignment import assign, assign_new, deciding_samples
 from .cells import Cells
 from .draw import first_of_permutation
-from .explanation import DaskExplanation
-from .gathering import Gathering, column_of
+from .gathering import Gathering
 from .geometry import NEIGHBORHOODS, counted_samples, fit_geometry_of
 from .graphs import Layer, bundles_of, settled, with_each_task
-from .inputs import check_rows, learn_features, partitions_of
+from .inputs import check_known_features, learn_features, partitions_of
 from .neighbors import Places
 from .order import order_of
 from .partition import Part, boxes, locate
-from .prediction import COLUMNS, Fitted, explain, predict
+from .predictor import DaskPredictor
 from .tables import Tables, gather, read_tables, starts
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-# Partitions of queries are put together up to so many queries.
-GROUP_ROWS = 10_000
 
 
-class DaskFALL(Gathering, BaseEstimator):
+class DaskFALL(Gathering, DaskPredictor, Moments):
     """What regression and classification on Dask share: everything but the meaning of targets."""
 
     _parameter_constraints: dict = FALL_PARAMETERS
     __init__ = FALL.__init__  # the same parameters with the same defaults
 
-    _parts: list[Delayed]  # of a `Part` each, kept on the workers
-    _sizes: list[int]  # samples per partition
-    _counts: list[int]  # samples with weight per partition
-    _total_weight: float
-    _weighted: bool
-    _bundles: list[list[int]]  # partitions that one thread of a worker has at hand
-    _cells: Cells
-    _geometry: Geometry
-    _models: Array
-    _constant: float
     _one_target: bool
-    _target_names: list[str]
     _anchor_samples: AnchorSamples | None
-    _mean_target: Array | None
     classes_: NDArray
+    _private_fitted: ClassVar[tuple[str, ...]] = (
+        *("_parts", "_sizes", "_counts", "_total_weight", "_weighted", "_bundles", "_cells"),
+        *("_geometry", "_models", "_constant", "_one_target", "_target_names"),
+        *("_anchor_samples", "_mean_target"),
+    )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_parts")
-
-    @property
-    def _flat(self) -> bool:
-        """Whether predictions are (q,) and not (q, m); scores of classes never are."""
-        return getattr(self, "_one_target", False)
-
-    @property
-    def _columns(self) -> tuple[str, ...]:
-        """What a prediction needs of a neighbour."""
-        return (*COLUMNS, "weights") if self._weighted else COLUMNS
 
     # --- Fitting ------------------------------------------------------------------------------
 
@@ -97,24 +74,34 @@ class DaskFALL(Gathering, BaseEstimator):
                 "have to see all samples in one place: fit a model of locallinear on a sample"
             )
 
-    def _unfitted(self) -> Self:
-        """An estimator with the same parameters, which a fit can fail on without harm to this."""
-        fresh = copy(self)
-        fresh.__dict__ = self.get_params(deep=False)
-        return fresh
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the anchors, and each sample's model.
 
-    def _become(self, fitted: Self) -> Self:
-        """Take over all that another estimator has."""
-        self.__dict__ = fitted.__dict__
-        return self
+        Parameters
+        ----------
+        X : Dask array or frame (n, d)
+        y : Dask array, series or frame
+            Numbers (n,) or (n, m), or for a classifier labels (n,) of any type. With the partitions
+            of X; arrays of known sizes are cut as X is.
+        sample_weight : Dask array or series (n,), optional
+            How often each sample counts.
 
-    def _like(self) -> BaseEstimator:
-        """An estimator that knows the features, for the checks of partitions."""
-        like = clone(self)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(like, name, getattr(self, name))
-        return like
+        Returns
+        -------
+        self
+        """
+        with self.writing():
+            fresh = self.unfitted()
+            fresh.fit_tables(fresh.read(X, y, sample_weight))
+            return self.become(fresh)
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Tables:
+        """The samples for a fit, after all checks, kept on the workers."""
+        raise NotImplementedError
+
+    def fit_tables(self, tables: Tables) -> Self:
+        """Fit samples that `read` has checked."""
+        raise NotImplementedError
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, n_targets: int | None, *, reset: bool
@@ -123,6 +110,8 @@ class DaskFALL(Gathering, BaseEstimator):
         inputs = partitions_of(X, "X")
         if reset:
             learn_features(self, inputs)
+        else:
+            check_known_features(self._like(), inputs)
         return read_tables(inputs, y, sample_weight, self._like(), n_targets)
 
     def _fit(self, tables: Tables) -> None:
@@ -284,6 +273,12 @@ class DaskFALL(Gathering, BaseEstimator):
         -------
         self
         """
+        with self.writing():
+            now = self.at_this_moment()
+            now._forget(indices)
+            return self.become(now)
+
+    def _forget(self, indices: ArrayLike) -> None:
         check_is_fitted(self)
         numbers = np.unique(checks.check_indices(indices, self.n_samples_fit_))
         if len(numbers) == self.n_samples_fit_:
@@ -302,125 +297,6 @@ class DaskFALL(Gathering, BaseEstimator):
             self._anchor_samples = self._anchor_samples.without(numbers)
         self._total_weight = sum(weights)
         self._hold(parts, sizes, counts, Cells(corners))
-        return self
-
-    # --- Predicting ---------------------------------------------------------------------------
-
-    def _fitted(self) -> Fitted:
-        return Fitted(self._geometry, self._models, self._constant, self.alpha, self.weights)
-
-    def _each_group(self, X: Any, answer: Callable, *given: Any) -> tuple[list[Delayed], list]:
-        """What a function of the model and of X, Z and neighbours returns for groups of queries.
-
-        A group is one partition or several small ones. The list has the sizes of the groups,
-        NaN where these are unknown.
-        """
-        check_is_fitted(self)
-        check_after_fit(self)
-        checks.check_enough_samples(self.n_neighbors, sum(self._counts))
-        queries, fitted, like = partitions_of(X, "X"), delayed(self._fitted()), self._like()
-        layer = Layer(answer.__name__)
-        blocks = [
-            layer.task(check_rows, number, like, block)
-            for number, block in enumerate(queries.partitions)
-        ]
-        groups, sizes = _grouped(layer, blocks, queries.sizes)
-        located = [layer.entries(layer.task(_located, fitted, rows), 2) for rows in groups]
-        places = Places(self._parts, starts(self._sizes), self._bundles, self._cells)
-        points = [where for _, where in located]
-        found = places.nearest(layer, points, self.n_neighbors, self._columns)
-        answers = [
-            layer.task(answer, fitted, rows, Z, near, *given)
-            for rows, (Z, _), near in zip(groups, located, found, strict=True)
-        ]
-        return layer.results(answers), sizes
-
-    def predict_numeric(self, X: Any) -> da.Array:
-        """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores."""
-        groups, sizes = self._each_group(X, predict)
-        m = self._models.shape[2]
-        blocks = [
-            da.from_delayed(group, (size, m), dtype=np.float64)
-            for group, size in zip(groups, sizes, strict=True)
-        ]
-        return da.concatenate(blocks)
-
-    def explain(self, X: Any) -> DaskExplanation:
-        """The exact linear model of each prediction, and the samples that it comes from.
-
-        Parameters
-        ----------
-        X : Dask array or frame (q, d)
-
-        Returns
-        -------
-        DaskExplanation
-            Its fields are Dask arrays; `compute` returns a `LocalExplanation`.
-        """
-        blocks, sizes = self._each_group(X, explain, self.mean_target, self._flat)
-        about = {
-            "baseline": self.mean_target,
-            "feature_weights": getattr(self, "feature_weights_", None),
-            "feature_names": self.feature_names,
-            "target_names": list(self._target_names),
-        }
-        has_ranks = not self._geometry.space.has_units
-        shape = self.n_features_in_, self._models.shape[2], self.n_neighbors
-        return DaskExplanation(blocks, sizes, shape, self._flat, has_ranks, about)
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features: those of a frame, or x0, x1 and so on."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
-
-    @property
-    def mean_target(self) -> Array:
-        """The weighted mean of the samples' numeric targets, (m,); of classes their shares."""
-        check_is_fitted(self)
-        if self._mean_target is None:
-            models = delayed(self._models)
-            sums = dask.compute(*(delayed(_target_sum)(part, models) for part in self._parts))
-            self._mean_target = np.sum(sums, axis=0) / self._total_weight
-        return self._mean_target.copy()
-
-    @property
-    def labels_(self) -> da.Array:
-        """The anchor of each sample, (n,): a Dask array."""
-        check_is_fitted(self)
-        blocks = [
-            da.from_delayed(delayed(column_of)(part, "labels"), (size,), dtype=np.int32)
-            for part, size in zip(self._parts, self._sizes, strict=True)
-        ]
-        return da.concatenate(blocks).astype(np.intp)
-
-
-def _grouped(
-    layer: Layer, blocks: list[str], sizes: Sequence[int] | None
-) -> tuple[list[str], list[float]]:
-    """Partitions of queries, small ones put together, and how many queries each has."""
-    if sizes is None:
-        return blocks, [np.nan] * len(blocks)
-    groups: list[list[str]] = []
-    totals: list[float] = []
-    for block, size in zip(blocks, sizes, strict=True):
-        if groups and totals[-1] + size <= GROUP_ROWS:
-            groups[-1].append(block)
-            totals[-1] += size
-        else:
-            groups.append([block])
-            totals.append(size)
-    joined = [group[0] if len(group) == 1 else layer.task(_stacked, *group) for group in groups]
-    return joined, totals
-
-
-def _stacked(*blocks: Array) -> Array:
-    return np.concatenate(blocks)
-
-
-def _located(fitted: Fitted, X: Array) -> tuple[Array, Array]:
-    return fitted.geometry.locate(X)
 
 
 def _points(part: Part) -> Array:
@@ -436,12 +312,3 @@ def _left(part: Part) -> tuple[int, int, float, tuple[int, Array, Array]]:
     weights = part.columns.get("weights")
     total = float(len(part) if weights is None else weights.sum())
     return len(part), part.n_searchable, total, boxes(part)
-
-
-def _target_sum(part: Part, models: Array) -> Array:
-    """The weighted sum of the targets, (m,)."""
-    weights, total = part.columns.get("weights"), np.zeros(models.shape[2])
-    for chunk in row_chunks(len(part), 2 * models[0].nbytes):
-        targets = part.targets(chunk, models)
-        total += (np.ones(len(targets)) if weights is None else weights[chunk]) @ targets
-    return total

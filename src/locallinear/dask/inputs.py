@@ -115,6 +115,29 @@ def learn_features(estimator: BaseEstimator, X: Collection) -> None:
         validate_data(estimator, X.meta, skip_check_array=True)
 
 
+def check_known_features(like: BaseEstimator, X: Collection) -> None:
+    """Refuse other features than those of the fitted model, as far as the collection names them."""
+    if X.meta is not None:
+        validate_data(like, X.meta, reset=False, skip_check_array=True)
+    elif X.n_columns != like.n_features_in_:
+        raise ValueError(
+            f"X has {X.n_columns} features, but {type(like).__name__} is expecting "
+            f"{like.n_features_in_} features as input; pass the columns that the model was fitted "
+            "with"
+        )
+
+
+def check_n_targets(y: Collection, n_targets: int | None) -> None:
+    """Refuse a collection with other targets than so many; None is one column of classes."""
+    n_columns = y.n_columns or 1
+    if n_targets is None and n_columns > 1:
+        raise ValueError(f"y must hold one label per sample, but has {n_columns} columns")
+    if n_targets is not None and n_columns != n_targets:
+        raise ValueError(
+            f"y must have the {n_targets} targets of the fitted model, but has {n_columns}"
+        )
+
+
 def check_table(
     number: int, like: BaseEstimator, n_targets: int | None, X: Any, y: Any, sample_weight: Any
 ) -> Table:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..checks.arguments import check_some_weight
 from ..checks.inputs import check_sizes
-from .inputs import Collection, check_table, merged_classes, partitions_of
+from .inputs import Collection, check_n_targets, check_table, merged_classes, partitions_of
 from .partition import Table, take
 
 Array = NDArray[np.float64]
@@ -107,6 +107,7 @@ def read_tables(
     `like` and `n_targets` as for `inputs.check_table`.
     """
     of_y = partitions_of(y, "y", X)
+    check_n_targets(of_y, n_targets)
     weights: list[Any] = [None] * len(X.partitions)
     if sample_weight is not None:
         weights = partitions_of(sample_weight, "sample_weight", X).partitions

@@ -17,6 +17,7 @@ from ..arrays import (
     namespace,
     to_numpy,
 )
+from ..checks.inputs import check_reachable
 
 # A uniform variable on [-√3, √3] has variance 1, like a standardised one, so that a penalty means
 # the same in both spaces.
@@ -103,6 +104,7 @@ class QuantileSpace:
         Z = namespace(X).empty_like(X)
         for j, (values, ranks) in enumerate(self._features()):
             Z[:, j] = _interpolate(X[:, j], values, ranks, self._slopes[j])
+        check_reachable(Z)
         return Z
 
     def inverse(self, Z: Array) -> Array:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray as Array
 from ..arrays import is_numpy, moved, namespace, precision, to_numpy
+from ..checks.inputs import check_reachable
 from .quantile import QuantileSpace, quantile_space
 
 # A function of inputs, row by row, and one that averages such a function over all samples.
@@ -165,6 +166,7 @@ class AffineSpace:
             return X
         Z = X - self.shift
         Z /= self.scale
+        check_reachable(Z)
         return Z
 
     def inverse(self, Z: Array) -> Array:
@@ -226,7 +228,9 @@ class WeightedSpace:
 
     def transform(self, X: Array) -> Array:
         """X in this space."""
-        return self.base.transform(X) * self.multipliers
+        Z = self.base.transform(X) * self.multipliers
+        check_reachable(Z)
+        return Z
 
     def inverse(self, Z: Array) -> Array:
         """Points of this space in the user's units."""
