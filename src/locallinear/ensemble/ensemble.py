@@ -6,6 +6,7 @@ compute together.
 """
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -44,6 +45,7 @@ from .members import (
     fold_numbers,
     kinds_of,
     splits_of,
+    wide_split,
 )
 
 Array = NDArray[np.float64]
@@ -295,11 +297,74 @@ class Ensemble(Mean):
         tested = found.tested
         v = None if weights is None else weights[tested]
         shares = best_shares(found.predictions(), numeric[tested], v)
+        is_part = self.cv is None and len(y) > tested.sum()
+        if is_part and not clock.is_past(JUDGED_BY):
+            split = wide_split(splits, len(y), seed)
+            numbers = grid.get("n_neighbors", [])
+            kinds, shares = self._choose_widely(
+                template, kinds, numbers, split, X, y, weights, seed
+            )
         scores = np.full(numeric.shape, np.nan)
         scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
         self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
         self._cv_folds = fold_numbers(splits, len(y))
         return kinds, shares
+
+    def _choose_widely(
+        self,
+        template: FALL,
+        kinds: list[Kind],
+        numbers: list[int],
+        split: Split,
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> tuple[list[Kind], Array]:
+        """Kinds with their numbers of neighbours, and shares, by one split of all samples.
+
+        More samples ask for more neighbours, and not all kinds gain alike from them. So where a
+        part of the samples has chosen the kinds, these two are chosen again.
+        """
+        parallel = Parallel(min(effective_n_jobs(self.n_jobs), len(kinds)), prefer="threads")
+        given = numbers, X, y, weights, seed, *split
+        tried = parallel(delayed(self._try_numbers)(template, kind, *given) for kind in kinds)
+        numeric = self._numeric(y[split[1]])
+        v = None if weights is None else weights[split[1]]
+        chosen, predictions = [], []
+        for of_numbers in tried:
+            errors = [
+                np.average(((p - numeric) ** 2).sum(axis=1), weights=v) for _, p in of_numbers
+            ]
+            kind, prediction = of_numbers[int(np.argmin(errors))]
+            chosen.append(kind)
+            predictions.append(prediction)
+        return chosen, best_shares(np.array(predictions), numeric, v)
+
+    def _try_numbers(
+        self,
+        template: FALL,
+        kind: Kind,
+        numbers: list[int],
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+    ) -> list[tuple[Kind, Array]]:
+        """A kind with each number of neighbours that there can be, and its predictions (q, m)."""
+        v = None if weights is None else weights[train]
+        member = self._fit_one(template, kind, X[train], y[train], v, seed)
+        if "n_neighbors" not in kind.params:
+            return [(kind, member.predict_numeric(X[test]))]
+        n_most = len(train) if v is None else np.count_nonzero(v)
+        found = []
+        for number in sorted(number for number in numbers if number <= n_most):
+            member.n_neighbors = number  # read when a prediction is made
+            other = replace(kind, params=kind.params | {"n_neighbors": number})
+            found.append((other, member.predict_numeric(X[test])))
+        return found
 
     def _try_kind(
         self,
@@ -329,10 +394,22 @@ class Ensemble(Mean):
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
         v = None if weights is None else weights[train]
-        chances = self._feature_chances([kind], X[train], y[train], v)
+        member = self._fit_one(template, kind, X[train], y[train], v, seed)
+        return member.predict_numeric(X[test])
+
+    def _fit_one(
+        self,
+        template: FALL,
+        kind: Kind,
+        X: Array,
+        y: NDArray,
+        weights: Array | None,
+        seed: int,
+    ) -> FALL:
+        """One member of a kind, fitted on these samples."""
+        chances = self._feature_chances([kind], X, y, weights)
         (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
-        self._fit_group(members, X[train], y[train], v)
-        return members[0].predict_numeric(X[test])
+        return self._fit_group(members, X, y, weights)[0]
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble
