@@ -25,7 +25,15 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
 )
-from locallinear.ensemble.members import best_shares, counts_of, in_turns, merge_neighbors
+from locallinear.ensemble import members
+from locallinear.ensemble.members import (
+    best_shares,
+    counts_of,
+    in_turns,
+    merge_neighbors,
+    n_folds,
+    wide_split,
+)
 from locallinear.explain import AlphaPathDisplay, ContributionDisplay
 from locallinear.models.siblings import groups_of
 from locallinear.runtime.budgets import Budget
@@ -480,6 +488,69 @@ def test_of_many_samples_some_choose_the_kinds_and_all_make_the_members(make_sam
     assert np.isfinite(model.cv_prediction_).sum() == 60
     assert {member.n_samples_fit_ for member in model.estimators_} == {len(X)}
     assert model.out_of_fold() is None
+
+
+def fitted_sizes(monkeypatch):
+    """A list that gets the number of samples of every fit of members to come."""
+    fit, sizes = FALLRegressor.fit_together, []
+
+    def counted(self, others, X, *given):
+        sizes.append(len(X))
+        return fit(self, others, X, *given)
+
+    monkeypatch.setattr(FALLRegressor, "fit_together", counted)
+    return sizes
+
+
+def test_of_many_samples_all_but_the_tested_ones_find_the_shares(make_samples, monkeypatch):
+    X, y, _ = make_samples
+    sizes = fitted_sizes(monkeypatch)
+    settings = {"search": GRID, "max_features": 1.0, "random_state": 0}
+    FALLEnsembleRegressor(1, max_samples=60, **settings).fit(X, y)
+    assert sizes == [100, 100, 150]  # two kinds without the 50 tested samples, and the member
+
+
+def test_of_many_samples_nearly_all_choose_the_number_of_neighbors():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 1))
+    y = np.sin(X[:, 0]) + rng.normal(size=1500)  # so noisy that each neighbour more is a gain
+    grid = {"n_neighbors": [5, 1000], "n_anchors": [1], "alpha": [1e-6]}
+    model = FALLEnsembleRegressor(1, search=grid, max_samples=60, random_state=0).fit(X, y)
+    assert model.best_params_["n_neighbors"] == 5  # a split of 60 has no 1000 others
+    assert model.kinds_[0]["params"]["n_neighbors"] == 1000
+
+
+def test_splits_that_a_user_asks_for_find_the_shares_as_they_are(make_samples, monkeypatch):
+    X, y, _ = make_samples
+    sizes = fitted_sizes(monkeypatch)
+    settings = {"search": GRID, "max_features": 1.0, "random_state": 0}
+    FALLEnsembleRegressor(1, max_samples=60, cv=3, **settings).fit(X, y)
+    assert sizes == [150]
+
+
+def test_shares_found_on_many_samples_do_not_depend_on_n_jobs(make_samples):
+    X, y, Q = make_samples
+    settings = {"search": GRID, "max_samples": 60, "random_state": 0}
+    one, three = (FALLEnsembleRegressor(4, n_jobs=n, **settings).fit(X, y) for n in (1, 3))
+    assert one.kinds_ == three.kinds_
+    assert_array_equal(one.predict(Q), three.predict(Q))
+
+
+def test_few_samples_have_more_folds_that_still_test_ten_samples_each():
+    numbers = {3: 3, 20: 3, 50: 5, 150: 10, 350: 10, 500: 8, 1000: 4, 10**6: 3}
+    assert {n: n_folds(n) for n in numbers} == numbers
+
+
+def test_a_wide_split_has_all_other_samples_up_to_a_bound(monkeypatch):
+    splits = [(np.array([3, 4]), np.array([0, 7])), (np.array([0, 7]), np.array([3, 4]))]
+    train, test = wide_split(splits, 10, 0)
+    assert_array_equal(train, [1, 2, 3, 4, 5, 6, 8, 9])
+    assert_array_equal(test, [0, 7])
+    assert_array_equal(wide_split(splits, 12, 0)[1], [0, 3, 4, 7])
+    monkeypatch.setattr(members, "MAX_WIDE", 5)
+    few_others = wide_split(splits, 10, 0)[0]
+    assert len(few_others) == 5
+    assert set(few_others) <= set(train)
 
 
 def test_members_of_a_kind_come_in_turns():

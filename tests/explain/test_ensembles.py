@@ -25,7 +25,7 @@ def searched(samples, cv=None):
 
 
 @pytest.mark.parametrize(
-    ("cv", "n_folds"), [(None, 3), (4, 4), (KFold(2), 2), (list(KFold(3).split(range(151))), 3)]
+    ("cv", "n_folds"), [(None, 10), (4, 4), (KFold(2), 2), (list(KFold(3).split(range(151))), 3)]
 )
 def test_scores_are_those_of_the_ensembles_own_folds(samples, cv, n_folds):
     model = searched(samples, cv)

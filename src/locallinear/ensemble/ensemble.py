@@ -6,6 +6,7 @@ compute together.
 """
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -46,6 +47,7 @@ from .members import (
     fold_numbers,
     kinds_of,
     splits_of,
+    wide_split,
 )
 
 Array = NDArray[np.float64]
@@ -332,11 +334,61 @@ class Ensemble(Mean):
         tested = found.tested
         v = None if weights is None else weights[tested]
         shares = best_shares(found.predictions(), numeric[tested], v)
+        to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
+        if self.cv is None and len(y) > tested.sum() and budget.left() > to_come:
+            split = wide_split(splits, len(y), samples.seed)
+            numbers = grid.get("n_neighbors", [])
+            kinds, shares = self._choose_widely(kinds, numbers, split, template, samples)
         scores = np.full(numeric.shape, np.nan)
         scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
         self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
         self._cv_folds = fold_numbers(splits, len(y))
         return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
+
+    def _choose_widely(
+        self,
+        kinds: list[Kind],
+        numbers: list[int],
+        split: Split,
+        template: FALL,
+        samples: Samples,
+    ) -> tuple[list[Kind], Array]:
+        """Kinds with their numbers of neighbours, and shares, by one split of all samples.
+
+        More samples ask for more neighbours, and not all kinds gain alike from them. So where a
+        part of the samples has chosen the kinds, these two are chosen again.
+        """
+        with one_blas_thread():
+            parallel = Parallel(self.n_jobs, prefer="threads")
+            given = numbers, split, template, samples
+            tried = parallel(delayed(self._try_numbers)(kind, *given) for kind in kinds)
+        numeric, weights = self._numeric(samples.y[split[1]]), samples.weights
+        v = None if weights is None else weights[split[1]]
+        chosen, predictions = [], []
+        for of_numbers in tried:
+            errors = [
+                np.average(((p - numeric) ** 2).sum(axis=1), weights=v) for _, p in of_numbers
+            ]
+            kind, prediction = of_numbers[int(np.argmin(errors))]
+            chosen.append(kind)
+            predictions.append(prediction)
+        return chosen, best_shares(np.array(predictions), numeric, v)
+
+    def _try_numbers(
+        self, kind: Kind, numbers: list[int], split: Split, template: FALL, samples: Samples
+    ) -> list[tuple[Kind, Array]]:
+        """A kind with each number of neighbours that there can be, and its predictions (q, m)."""
+        (train, test), weights = split, samples.weights
+        member = self._fit_one(kind, train, template, samples)
+        if "n_neighbors" not in kind.params:
+            return [(kind, member.predict_numeric(samples.X[test]))]
+        n_most = len(train) if weights is None else np.count_nonzero(weights[train])
+        found = []
+        for number in sorted(number for number in numbers if number <= n_most):
+            member.n_neighbors = number  # read when a prediction is made
+            other = replace(kind, params=kind.params | {"n_neighbors": number})
+            found.append((other, member.predict_numeric(samples.X[test])))
+        return found
 
     def _try_kinds(
         self,
@@ -364,14 +416,21 @@ class Ensemble(Mean):
         scored: Search,
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
-        (train, test), X, y, weights = splits[number], samples.X, samples.y, samples.weights
+        train, test = splits[number]
         if kind.configuration is not None:
-            return self._all_targets(scored.prediction_of(kind.configuration, number), y[train])
-        v = None if weights is None else weights[train]
-        chances = self._feature_chances([kind], X[train], y[train], v, 1)
+            prediction = scored.prediction_of(kind.configuration, number)
+            return self._all_targets(prediction, samples.y[train])
+        return self._fit_one(kind, train, template, samples).predict_numeric(samples.X[test])
+
+    def _fit_one(
+        self, kind: Kind, rows: NDArray[np.intp], template: FALL, samples: Samples
+    ) -> FALL:
+        """One member of a kind, fitted on some of the samples."""
+        X, y, weights = samples.X[rows], samples.y[rows], samples.weights
+        v = None if weights is None else weights[rows]
+        chances = self._feature_chances([kind], X, y, v, 1)
         (members,) = make_groups(template, [kind], [Group(0, 1)], chances, samples.seed, 1)
-        self._fit_group(members, X[train], y[train], v)
-        return members[0].predict_numeric(X[test])
+        return self._fit_group(members, X, y, v)[0]
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_queries(self, X)  # in the name of the ensemble

@@ -20,8 +20,10 @@ from ..search.splits import Split, make_splits
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Folds where nobody asks for others.
-N_FOLDS = 3
+# Folds where nobody asks for others. For targets of few samples there are more folds: so many that
+# all folds together have about FOLD_SAMPLES samples, but each tests at least MIN_TESTED.
+N_FOLDS, MAX_FOLDS = 3, 10
+FOLD_SAMPLES, MIN_TESTED = 4000, 10
 # A kind whose error in the search is this many times the best one's is not tried.
 WORST_KIND = 2.0
 # A linear model of all samples: its penalties, a number of samples that no table reaches, and a
@@ -30,6 +32,8 @@ PENALTIES = (0.01, 0.1, 1.0)
 ALL, STIFF = 2**31, 1e9
 # Rounds of learning behind the chances of the features.
 ROUNDS = 4
+# Samples that members are fitted on, at most, to compare kinds where some of many chose them.
+MAX_WIDE = 50_000
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,30 @@ def splits_of(
                 f"n_samples={len(X)} samples are too few to choose parameters by {N_FOLDS} folds; "
                 "give more, or search=None for members as they are"
             )
-        kind = StratifiedKFold if classes else KFold
-        cv = kind(N_FOLDS, shuffle=True, random_state=seed)
+        n_drawn = len(X) if max_samples is None else min(len(X), max_samples)
+        kind, number = (StratifiedKFold, N_FOLDS) if classes else (KFold, n_folds(n_drawn))
+        cv = kind(number, shuffle=True, random_state=seed)
     return make_splits(cv, X, y, groups, max_samples=max_samples, seed=seed, classifier=classes)
+
+
+def n_folds(n: int) -> int:
+    """The number of folds for n samples: more for few samples, whose choice is left to chance."""
+    return int(np.clip(min(FOLD_SAMPLES // n, n // MIN_TESTED), N_FOLDS, MAX_FOLDS))
+
+
+def wide_split(splits: list[Split], n: int, seed: int) -> Split:
+    """Test samples of the first splits, and all other samples, or some of very many.
+
+    The test samples are those of one split, or of more while they are a third of all at most.
+    """
+    sizes = np.cumsum([len(test) for _, test in splits])
+    n_splits = max(1, int((sizes <= n // 3).sum()))
+    tested = np.unique(np.concatenate([test for _, test in splits[:n_splits]]))
+    others = np.setdiff1d(np.arange(n), tested)
+    if len(others) > MAX_WIDE:
+        drawn = np.random.RandomState(seed).choice(others, MAX_WIDE, replace=False)
+        others = np.sort(drawn)
+    return others, tested
 
 
 def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kind]:
