@@ -141,7 +141,7 @@ METHODS = {
     "LightGBM, split": Method(split_conformal, BOOSTED),
     "LightGBM, jackknife+": Method(jackknife_plus, BOOSTED, 11),
     "LightGBM, CQR": Method(quantile_conformal, BOOSTED, 15),
-    "LightGBM, normalised": Method(normalised_conformal, ("lightgbm", "crepes"), 5),
+    "LightGBM, normalised": Method(normalised_conformal, ("lightgbm", "crepes", "pandas"), 5),
     "quantile-forest": Method(quantile_forest, ("quantile_forest",), 4),
     "NGBoost": Method(natural_gradient_boosting, ("ngboost",), 15),
 }

@@ -26,6 +26,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,9 +40,9 @@ from benchmarks._functions import FUNCTIONS as SIMULATED
 from benchmarks._functions import Problem, rentals, simulated
 from benchmarks._interval_methods import COVERAGES, LEVELS, METHODS, OURS
 from benchmarks._interval_tables import draw
+from benchmarks._league_data import load as load_league
 from benchmarks._rows import append_row, read_rows
 from benchmarks._run import RESULTS, Parts, Table, commit, computer, keep
-from benchmarks.league import load as load_league
 from locallinear import datasets
 
 LONG = True  # an hour: only run when asked for by name
@@ -208,6 +209,8 @@ def make_rows(wanted: list[Task], path: Path, *, jobs: int, code: str, anew: boo
     missing = []
     for task in wanted:
         absent = METHODS[task.method].missing
+        if task.set == "rentals" and find_spec("pandas") is None:
+            absent = ["pandas"]
         if absent:
             print(f"Left out: {task.method} on {task.set}, which needs {', '.join(absent)}.")
         elif task not in done:
@@ -232,14 +235,8 @@ def tables(path: Path = ROWS) -> Iterator[Table]:
     yield from draw(read_rows(path), list(METHODS), SETS, FUNCTIONS)
 
 
-def run() -> Iterator[Table]:
-    wanted = tasks([*SETS, *FUNCTIONS], list(METHODS))
-    make_rows(wanted, ROWS, jobs=1, code=commit(), anew=False)
-    yield from tables()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.intervals")
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks intervals")
     every = (*SETS, *FUNCTIONS)
     chosen: dict[str, Any] = {"nargs": "+", "metavar": "NAME"}
     parser.add_argument("--sets", **chosen, choices=every, default=every, help=", ".join(every))
@@ -254,7 +251,7 @@ def main() -> None:
     parser.add_argument(
         "--draw", action="store_true", help="run nothing; write the tables of all rows"
     )
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.draw:
         beside = RESULTS if given.rows == ROWS else given.rows.with_suffix(".md")
         keep(beside, "intervals", __doc__, tables(given.rows))
@@ -262,7 +259,3 @@ def main() -> None:
     wanted = tasks(given.sets, given.methods, given.splits)
     code = given.commit or commit()
     make_rows(wanted, given.rows, jobs=given.jobs, code=code, anew=given.anew)
-
-
-if __name__ == "__main__":
-    main()
