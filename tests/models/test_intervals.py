@@ -103,7 +103,8 @@ MODELS = {
     "single": FALLRegressor(n_neighbors=10, random_state=0),
     "learned": FALLRegressor(neighborhood="learned", random_state=0),
     "boosted": FALLRegressor(neighborhood="boosted", random_state=0),
-    "lasso": FALLRegressor(anchor_l1_ratio=0.5, anchor_alpha=0.1, random_state=0),
+    "lasso": FALLRegressor(20, anchor_l1_ratio=0.5, anchor_alpha=0.1, random_state=0),
+    "search": FALLRegressorCV(GRID, random_state=0),
     "ensemble": FALLEnsembleRegressor(4, search=None, random_state=0),
 }
 
@@ -181,6 +182,15 @@ def test_a_constant_target_has_intervals_without_width(make_problem):
     for model in (FALLRegressor(5), FALLEnsembleRegressor(2, search=None)):
         model.set_params(random_state=0).fit(X, np.full(60, 7.0))
         assert_allclose(model.predict_interval(Q), 7.0)
+
+
+def test_a_few_exact_samples_make_no_interval_wider_than_errors_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] < 1, 0.0, X[:, 1] + 0.1 * rng.normal(size=400))  # constant for most
+    model = FALLRegressor(20, n_neighbors=8, random_state=0).fit(X, y)
+    widths = np.diff(model.predict_interval(X, 0.9))
+    assert widths.max() < 10 * np.abs(y - model.loo_prediction_).max()
 
 
 def test_intervals_grow_with_the_distance_from_the_samples(make_problem):
