@@ -236,6 +236,19 @@ def test_intervals_follow_the_units_of_the_target(make_problem, neighborhood):
     assert_allclose(other.predict_interval(Q), expected, rtol=1e-4)
 
 
+def test_intervals_of_tied_samples_do_not_depend_on_their_order(make_problem):
+    X, y, Q = make_problem(n=60)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    given = np.random.default_rng(0).normal(size=(4, 4, 1))
+    order = np.random.default_rng(1).permutation(180)
+    one, other = (
+        FALLRegressor(anchor_models=given, n_neighbors=7).fit(X[rows], y[rows])
+        for rows in (np.arange(180), order)
+    )
+    assert_allclose(one.predict_interval(Q), other.predict_interval(Q), rtol=1e-9)
+    assert_allclose(one.novelty(Q), other.novelty(Q))
+
+
 def test_intervals_grow_with_coverage_and_are_the_quantiles(make_problem):
     X, y, Q = make_problem(m=2)
     for model in (FALLRegressor(9), FALLEnsembleRegressor(2, search=None)):
