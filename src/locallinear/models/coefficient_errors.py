@@ -78,12 +78,17 @@ def _flattened(member: Member, rows: csr_array, functionals: Array, coef: Array)
     The smoother, with rows (q p, n), is applied to the function itself. `functionals`
     (q, p, d + 1) and `coef` (q, d, m) are those of the feature space. Returns (q, p, m): zeros
     where the part of the anchors is not known.
+
+    A penalty makes no effect out of nothing. So what it takes from a value counts as half of the
+    value at most, which alone does not put zero into an interval of 90 %.
     """
     (q, p, size), sets = functionals.shape, member.anchor_samples
     if sets is None or sets.lost.any():
         return np.zeros((q, p, coef.shape[2]))
     made = (rows @ member.located_samples).reshape(q, p, size - 1)
-    return np.einsum("qpd,qdm->qpm", made - functionals[:, :, :-1], coef, optimize=True)
+    f = functionals[:, :, :-1]
+    value, change = (np.einsum("qpd,qdm->qpm", g, coef, optimize=True) for g in (f, made - f))
+    return np.sign(value) * np.maximum(np.sign(value) * change, -np.abs(value) / 2)
 
 
 def models_around(
