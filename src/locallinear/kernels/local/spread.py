@@ -81,14 +81,14 @@ def typical_spread(values: Array, shares: Array) -> Array:
     """How far values (q, K, ...) with shares (q, K) lie from their middle: (q, ...).
 
     It is the distance from the median that contains 68 % of them, the standard deviation if they
-    are normal, and at most their standard deviation. A few that lie elsewhere do not count: where
-    one neighbour in ten is of another regime, the others say what holds here.
+    are normal, and at most the largest distance from their mean. A few that lie elsewhere do not
+    count: where one neighbour in ten is of another regime, the others say what holds here.
     """
     middle = share_quantile(values, shares, 0.5)
     typical = share_quantile(np.abs(values - middle[:, None]), shares, WITHIN_ONE)
     mean = np.einsum("qk,qk...->q...", shares, values)
-    variance = np.einsum("qk,qk...->q...", shares, (values - mean[:, None]) ** 2)
-    return np.minimum(typical, np.sqrt(variance))
+    largest = share_quantile(np.abs(values - mean[:, None]), shares, 1.0)
+    return np.minimum(typical, largest)
 
 
 def share_quantile(values: Array, shares: Array, level: float) -> Array:
