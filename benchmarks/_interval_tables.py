@@ -1,5 +1,6 @@
 """What the rows of the intervals say: coverage, scores, and the coverage of slopes."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -116,8 +117,11 @@ def slopes(found: dict, methods: Sequence[str], functions: Sequence[str]) -> Tab
 
 def origin(rows: list[Row]) -> str:
     """Commits and machines of the rows."""
-    ours = {r["commit"] for r in rows if r["method"].startswith("FALL")}
-    others = {r["commit"] for r in rows} - ours
-    machines = " and ".join(sorted({r["machine"] for r in rows}))
-    text = f"Rows of ours: commit {', '.join(sorted(ours))}"
-    return text + (f"; others: {', '.join(sorted(others))}" if others else "") + f"; {machines}."
+    counts = Counter(
+        ("ours" if r["method"].startswith("FALL") else "others", r["commit"], r["machine"])
+        for r in rows
+    )
+    found = [
+        f"{n} of {whose} at commit {code} on {where}" for (whose, code, where), n in counts.items()
+    ]
+    return f"Rows: {'; '.join(found)}."
