@@ -183,7 +183,7 @@ def _snapped(z: Array, ranks: Array) -> Array:
     """
     xp, rounding = namespace(z), 4 * HALF_WIDTH * precision(z)
     first = xp.searchsorted(ranks, z - rounding)
-    nearest = ranks[xp.clip(first, None, ranks.shape[0] - 1)]
+    nearest = at(ranks, xp.clip(first, None, ranks.shape[0] - 1))
     return xp.where(xp.abs(z - nearest) <= rounding, nearest, z)
 
 
