@@ -1,8 +1,8 @@
 """Ratios measured side by side in one run: `python -m benchmarks [module ...]`.
 
 A module has a function `run` that yields tables, in the order in which they are measured. Its
-section of RESULTS.md names the command, the commit and the machine. The league has options of its
-own: `python -m benchmarks league --help`.
+section of RESULTS.md names the command, the commit and the machine. The league and the
+intervals have options of their own: `python -m benchmarks league --help`.
 """
 
 import os

@@ -34,9 +34,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["league"]:  # has options of its own
-        from benchmarks import league
-
-        league.main(sys.argv[2:])
+    if sys.argv[1:2] in (["league"], ["intervals"]):  # have options of their own
+        importlib.import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:])
     else:
         main()

@@ -1,46 +1,58 @@
-"""How often prediction intervals contain the truth, and how wide they are, ours beside others.
+"""How often intervals contain the truth, and how wide they are, ours beside others.
 
-The paper's five sets (three splits each: a tenth of the rows for the test) and eight of the league
-(three folds each); the same splits for all. Methods give intervals of ten coverages. `covered` is
-the share of test targets within those of 50, 80, 90 and 95 %; `worst fifth` the coverage of 90 %
-intervals in the fifth of the predictions, ordered by their middle, that is furthest from 90 %;
-`Winkler` the mean interval score of 90 % intervals, and `CRPS` twice the mean pinball loss over the
-ends of all intervals and the middle, both in standard deviations of the target (less is better).
+Predictions. The paper's five sets and eight of the league, in ten folds; the same folds for all.
+Sets of up to 1,100 rows have all ten folds, so that each row is tested once, sets of up to 6,000
+rows the first two, and larger sets the first one, with 6,000 training rows drawn at random for all
+methods alike. Methods give intervals of seven coverages. `covered` is the share of test targets
+within those of 50, 80, 90 and 95 %; `worst fifth` the coverage of 90 % intervals in the fifth of
+the predictions, ordered by their middle, that is furthest from 90 %, over all folds of a set.
+`Winkler` is the mean score of 90 % intervals: their width, plus 20 times the distance of a target
+that is outside. `CRPS` is twice the integral of the pinball loss over the levels of all quantiles.
+Both are in standard deviations of the target, and less is better.
 
 Peers: MAPIE's split conformal, jackknife+ (as CV+ with ten folds) and conformalised quantile
 regression, all with LightGBM (500 trees at a rate of 0.05); crepes with LightGBM, normalised by
-neighbours; quantile-forest and NGBoost as they come. Each finished run is a row of
-benchmarks/intervals.csv, so that the command goes on where it was stopped.
+neighbours; quantile-forest and NGBoost as they come.
+
+Slopes. Functions with known slopes (`_functions.py`): `covered` is the share of queries and
+features whose true slope *at the query* lies within slope ± z times `slopes_std`.
+
+Each finished run is a row of benchmarks/intervals.csv, so that the command goes on where it was
+stopped. If a run was made several times, the last row counts. Each run has one thread.
 """
 
 import argparse
-import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed, parallel_config
 from numpy.typing import NDArray
-from sklearn.metrics import mean_pinball_loss
-from sklearn.model_selection import cross_val_predict, train_test_split
-from sklearn.preprocessing import StandardScaler
+from scipy.stats import norm
+from sklearn.model_selection import KFold
 
+from benchmarks._functions import FUNCTIONS as SIMULATED
+from benchmarks._functions import Problem, rentals, simulated
+from benchmarks._interval_methods import COVERAGES, LEVELS, METHODS, OURS
+from benchmarks._interval_tables import draw
+from benchmarks._league_data import load as load_league
 from benchmarks._rows import append_row, read_rows
 from benchmarks._run import RESULTS, Parts, Table, commit, computer, keep
-from benchmarks.accuracy import lightgbm
-from benchmarks.league import load
-from locallinear import FALLEnsembleRegressor, FALLRegressorCV, datasets
+from locallinear import datasets
 
-LONG = True  # hours: only run when asked for by name
+LONG = True  # an hour: only run when asked for by name
 ROWS = Path(__file__).parent / "intervals.csv"
-FIELDS = ("set", "split", "method", *(f"covered {c}" for c in (50, 80, 90, 95)))
-FIELDS += ("worst fifth", "Winkler", "CRPS", "fit_s", "interval_s", "n_train", "commit", "machine")
-
-COVERAGES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+FIELDS = (
+    *("set", "split", "method", "covered 50", "covered 80", "covered 90", "covered 95", "fifths"),
+    *("Winkler", "CRPS", "fit_s", "interval_s", "n_train", "n_test", "commit", "machine"),
+)
 SHOWN = (0.5, 0.8, 0.9, 0.95)
+
 PAPER = {
     "concrete": datasets.fetch_concrete,
     "aquatic": datasets.fetch_qsar_aquatic_toxicity,
@@ -50,119 +62,86 @@ PAPER = {
 }
 LEAGUE = ("autompg", "forest", "stock", "gas", "skillcraft", "sml", "pol", "elevators")
 SETS = (*PAPER, *LEAGUE)
-N_SPLITS = 3
-
-# A function that fits, and returns a function from inputs (q, d) to intervals (q, c, 2).
-Fitted = Callable[[NDArray], NDArray]
-Method = Callable[[NDArray, NDArray], Fitted]
+FUNCTIONS = (*SIMULATED, "rentals")
+N_SMALL, N_LARGE = 1100, 6000
 
 
-def ours(make: Callable[[], Any], X: NDArray, y: NDArray) -> Fitted:
-    model = make().fit(X, y)
-    model.predict_interval(X[:1])  # what is computed once belongs to the fit
-    levels = np.concatenate([(1 - COVERAGES) / 2, (1 + COVERAGES) / 2])
-    return lambda Q: np.stack(np.split(model.predict_quantiles(Q, levels), 2, axis=1), axis=2)
+class Task(NamedTuple):
+    """One run: a set and one of its folds, or a function and the seed of a fit."""
+
+    set: str
+    split: int
+    method: str
 
 
-def split_conformal(X: NDArray, y: NDArray) -> Fitted:
-    from mapie.regression import SplitConformalRegressor
-
-    fit, rest = train_test_split(np.arange(len(X)), test_size=0.25, random_state=0)
-    model = SplitConformalRegressor(lightgbm(2), confidence_level=list(COVERAGES), prefit=False)
-    model.fit(X[fit], y[fit]).conformalize(X[rest], y[rest])
-    return lambda Q: model.predict_interval(Q)[1].swapaxes(1, 2)
-
-
-def jackknife_plus(X: NDArray, y: NDArray) -> Fitted:
-    from mapie.regression import CrossConformalRegressor
-
-    model = CrossConformalRegressor(
-        lightgbm(2), confidence_level=list(COVERAGES), method="plus", cv=10
-    ).fit_conformalize(X, y)
-    return lambda Q: model.predict_interval(Q)[1].swapaxes(1, 2)
+@cache
+def load(name: str) -> tuple[NDArray, NDArray, NDArray]:
+    """Inputs, target and the fold that tests each row."""
+    if name not in PAPER:
+        return load_league(name)
+    X, y = PAPER[name](return_X_y=True)
+    fold = np.empty(len(X), dtype=int)
+    for i, (_, tested) in enumerate(KFold(10, shuffle=True, random_state=0).split(X)):
+        fold[tested] = i
+    return X, y[:, 0] if y.ndim == 2 else y, fold
 
 
-def quantile_conformal(X: NDArray, y: NDArray) -> Fitted:
-    from mapie.regression import ConformalizedQuantileRegressor
-
-    logging.getLogger().setLevel(logging.WARNING)  # it says of each model that quantiles cross
-    fit, rest = train_test_split(np.arange(len(X)), test_size=0.25, random_state=0)
-    models = [
-        ConformalizedQuantileRegressor(
-            lightgbm(2, objective="quantile", alpha=0.5), confidence_level=c, prefit=False
-        )
-        .fit(X[fit], y[fit])
-        .conformalize(X[rest], y[rest])
-        for c in COVERAGES
-    ]
-    return lambda Q: np.stack([model.predict_interval(Q)[1][:, :, 0] for model in models], axis=1)
-
-
-def normalised_conformal(X: NDArray, y: NDArray) -> Fitted:
-    from crepes import WrapRegressor
-    from crepes.extras import DifficultyEstimator
-
-    fit, rest = train_test_split(np.arange(len(X)), test_size=0.25, random_state=0)
-    scaler = StandardScaler().fit(X[fit])  # for the distances to neighbours
-    X = scaler.transform(X)
-    model = WrapRegressor(lightgbm(2))
-    model.fit(X[fit], y[fit])
-    # Residuals of the fit itself are near zero; those of folds are what new rows meet.
-    residuals = y[fit] - cross_val_predict(lightgbm(2), X[fit], y[fit], cv=5)
-    difficulty = DifficultyEstimator()
-    difficulty.fit(X[fit], residuals=residuals, scaler=True)
-    model.calibrate(X[rest], y[rest], de=difficulty)
-
-    def intervals(Q: NDArray) -> NDArray:
-        located = scaler.transform(Q)
-        return np.stack([model.predict_int(located, confidence=c) for c in COVERAGES], axis=1)
-
-    return intervals
-
-
-def quantile_forest(X: NDArray, y: NDArray) -> Fitted:
-    from quantile_forest import RandomForestQuantileRegressor
-
-    model = RandomForestQuantileRegressor(random_state=0, n_jobs=2).fit(X, y)
-    levels = [*((1 - COVERAGES) / 2), *((1 + COVERAGES) / 2)]
-    return lambda Q: np.stack(np.split(model.predict(Q, quantiles=levels), 2, axis=1), axis=2)
-
-
-def natural_gradient_boosting(X: NDArray, y: NDArray) -> Fitted:
-    from ngboost import NGBRegressor
-
-    model = NGBRegressor(verbose=False, random_state=0).fit(X, y)
-
-    def intervals(Q: NDArray) -> NDArray:
-        found = model.pred_dist(Q)
-        ends = [[found.ppf((1 - c) / 2), found.ppf((1 + c) / 2)] for c in COVERAGES]
-        return np.array(ends).transpose(2, 0, 1)
-
-    return intervals
-
-
-METHODS: dict[str, Method] = {
-    "FALLEnsembleRegressor": partial(ours, partial(FALLEnsembleRegressor, random_state=0)),
-    "FALLRegressorCV": partial(ours, partial(FALLRegressorCV, random_state=0)),
-    "LightGBM, split": split_conformal,
-    "LightGBM, jackknife+": jackknife_plus,
-    "LightGBM, CQR": quantile_conformal,
-    "LightGBM, normalised": normalised_conformal,
-    "quantile-forest": quantile_forest,
-    "NGBoost": natural_gradient_boosting,
-}
+def splits_of(name: str) -> range:
+    if name in FUNCTIONS:
+        return range(1)
+    n = len(load(name)[1])
+    return range(10 if n <= N_SMALL else 2 if n <= N_LARGE else 1)
 
 
 def parts_of(name: str, split: int) -> Parts:
     """Training and test part of a split."""
-    if name in PAPER:
-        X, y = PAPER[name](return_X_y=True)
-        y = y[:, 0] if y.ndim == 2 else y
-        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.1, random_state=split)
-        return X_train, y_train, X_test, y_test
     X, y, fold = load(name)
-    train = fold != split
-    return X[train], y[train], X[~train], y[~train]
+    train, test = np.flatnonzero(fold != split), fold == split
+    if len(train) > N_LARGE:
+        train = np.sort(np.random.default_rng(0).choice(train, N_LARGE, replace=False))
+    return X[train], y[train], X[test], y[test]
+
+
+def tasks(names: Sequence[str], methods: Sequence[str], splits: Sequence[int] = ()) -> list[Task]:
+    """The longest first, so that no process waits for the last one."""
+
+    def cost(task: Task) -> float:
+        n, d = (1500, 10) if task.set in FUNCTIONS else load(task.set)[0].shape
+        return METHODS[task.method].cost * min(n, N_LARGE) * np.sqrt(d)
+
+    found = [
+        Task(name, split, method)
+        for name in names
+        for split in splits or splits_of(name)
+        for method in methods
+        if name in SETS or method in OURS
+    ]
+    return sorted(found, key=cost, reverse=True)
+
+
+# --- One run -------------------------------------------------------------------------------------
+
+
+def one_run(task: Task, code: str) -> dict[str, Any]:
+    """The finished row of a task."""
+    warnings.filterwarnings("ignore")
+    row = slopes_run(task) if task.set in FUNCTIONS else intervals_run(task)
+    return task._asdict() | row | {"commit": code, "machine": computer()}
+
+
+def intervals_run(task: Task) -> dict[str, Any]:
+    X, y, X_test, y_test = parts_of(task.set, task.split)
+    start = time.perf_counter()
+    fitted = METHODS[task.method].fit(X, y)
+    middle = time.perf_counter()
+    intervals = np.asarray(fitted(X_test))
+    end = time.perf_counter()
+    return judged(intervals, y_test, float(np.std(y))) | {
+        "fit_s": f"{middle - start:.3g}",
+        "interval_s": f"{end - middle:.3g}",
+        "n_train": len(y),
+        "n_test": len(y_test),
+    }
 
 
 def judged(intervals: NDArray, y: NDArray, unit: float) -> dict[str, str]:
@@ -170,92 +149,113 @@ def judged(intervals: NDArray, y: NDArray, unit: float) -> dict[str, str]:
     low, high = np.moveaxis(intervals, 2, 0)
     inside = (low <= y[:, None]) & (y[:, None] <= high)
     at = {c: int(np.flatnonzero(np.isclose(COVERAGES, c))[0]) for c in SHOWN}
-    found = {f"covered {c:.0%}"[:-1]: f"{inside[:, at[c]].mean():.4f}" for c in SHOWN}
+    found = {f"covered {round(100 * c)}": f"{inside[:, at[c]].mean():.4f}" for c in SHOWN}
     middle = (low[:, 0] + high[:, 0]) / 2
     fifths = [inside[rows, at[0.9]].mean() for rows in np.array_split(np.argsort(middle), 5)]
     l90, h90 = low[:, at[0.9]], high[:, at[0.9]]
     missed = np.maximum(l90 - y, 0) + np.maximum(y - h90, 0)
-    losses = [
-        mean_pinball_loss(y, ends[:, i], alpha=(1 + sign * c) / 2)
-        for ends, sign in ((low, -1), (high, 1))
-        for i, c in enumerate(COVERAGES)
-    ]
-    losses.append(mean_pinball_loss(y, middle, alpha=0.5))
     return found | {
-        "worst fifth": f"{max(fifths, key=lambda share: abs(share - 0.9)):.4f}",
+        "fifths": " ".join(f"{share:.4f}" for share in fifths),
         "Winkler": f"{np.mean(h90 - l90 + 20 * missed) / unit:.5g}",
-        "CRPS": f"{2 * np.mean(losses) / unit:.5g}",
+        "CRPS": f"{crps(low, high, y) / unit:.5g}",
     }
 
 
-def one_run(name: str, split: int, method: str) -> dict[str, Any]:
-    X, y, X_test, y_test = parts_of(name, split)
-    warnings.filterwarnings("ignore")
+def crps(low: NDArray, high: NDArray, y: NDArray) -> float:
+    """Twice the integral of the pinball loss over levels, by the trapezoidal rule.
+
+    The middle of the narrowest interval is the median; the loss of levels 0 and 1 is taken as 0.
+    """
+    quantiles = np.column_stack([low, high, (low[:, 0] + high[:, 0]) / 2])
+    levels = np.append(LEVELS, 0.5)
+    off = y[:, None] - quantiles
+    losses = np.maximum(levels * off, (levels - 1) * off).mean(axis=0)
+    order = np.argsort(levels)
+    ends = np.concatenate([[0.0], levels[order], [1.0]]), np.concatenate([[0], losses[order], [0]])
+    return float(2 * np.trapezoid(ends[1], ends[0]))
+
+
+def slopes_run(task: Task) -> dict[str, Any]:
+    """How often the slopes' intervals contain the true slopes of a function."""
+    problem: Problem = rentals() if task.set == "rentals" else simulated(task.set)
+    model = OURS[task.method]().set_params(random_state=task.split)
     start = time.perf_counter()
-    fitted = METHODS[method](X, y)
+    model.fit(problem.X, problem.y)
     middle = time.perf_counter()
-    intervals = np.asarray(fitted(X_test))
+    why = model.explain(problem.queries)
+    slopes, errors = (a[:, problem.sloped, 0] for a in (why.slopes, why.slopes_std))
     end = time.perf_counter()
-    row = {"set": name, "split": split, "method": method}
-    row |= judged(intervals, y_test, float(np.std(y)))
-    row |= {"fit_s": f"{middle - start:.3g}", "interval_s": f"{end - middle:.3g}"}
-    return row | {"n_train": len(y), "commit": commit(), "machine": computer()}
+    off = np.abs(slopes - problem.gradients)
+    inside = {c: off <= norm.ppf((1 + c) / 2) * errors for c in SHOWN}
+    row = {f"covered {round(100 * c)}": f"{found.mean():.4f}" for c, found in inside.items()}
+    return row | {
+        "fit_s": f"{middle - start:.3g}",
+        "interval_s": f"{end - middle:.3g}",
+        "n_train": len(problem.y),
+        "n_test": len(problem.queries),
+    }
 
 
-def make_rows(sets: Sequence[str], methods: Sequence[str], splits: Sequence[int], to: Path) -> None:
-    done = {(row["set"], int(row["split"]), row["method"]) for row in read_rows(to)}
-    for task in ((s, i, m) for s in sets for i in splits for m in methods):
-        if task not in done:
-            row = one_run(*task)
-            append_row(to, FIELDS, row)
-            print(*(row[name] for name in FIELDS[:-3]), sep="  ", flush=True)
+# --- All runs ------------------------------------------------------------------------------------
+
+
+def make_rows(wanted: list[Task], path: Path, *, jobs: int, code: str, anew: bool) -> None:
+    """Make the rows that are missing; `anew`: those that this commit lacks."""
+    done = {
+        Task(row["set"], int(row["split"]), row["method"])
+        for row in read_rows(path)
+        if not anew or row["commit"] == code
+    }
+    missing = []
+    for task in wanted:
+        absent = METHODS[task.method].missing
+        if task.set == "rentals" and find_spec("pandas") is None:
+            absent = ["pandas"]
+        if absent:
+            print(f"Left out: {task.method} on {task.set}, which needs {', '.join(absent)}.")
+        elif task not in done:
+            missing.append(task)
+    if any(task.method in OURS for task in missing):
+        warm_up()
+    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        parallel = Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
+        for row in parallel(delayed(one_run)(task, code) for task in missing):
+            append_row(path, FIELDS, row)
+            print(*(row.get(name, "") for name in FIELDS[:-2]), sep="  ", flush=True)
+
+
+def warm_up() -> None:
+    """Compile our models once, into the cache that all processes read."""
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    for method in OURS:
+        METHODS[method].fit(X, X[:, 0] * X[:, 1])(X)
 
 
 def tables(path: Path = ROWS) -> Iterator[Table]:
-    """Means over the splits of each set, and how many sets each method is best on."""
-    rows = read_rows(path)
-    names = list(dict.fromkeys(row["set"] for row in rows))
-    methods = [m for m in METHODS if any(row["method"] == m for row in rows)]
-
-    def mean(field: str, method: str, name: str) -> float:
-        chosen = [r for r in rows if r["method"] == method and r["set"] == name]
-        return float(np.mean([float(r[field]) for r in chosen])) if chosen else np.nan
-
-    shown = [f"covered {c:.0%}"[:-1] for c in SHOWN]
-    overall = Table("All sets", ["method", *shown, "worst set at 90", "worst fifth"])
-    for method in methods:
-        values = {f: [mean(f, method, name) for name in names] for f in [*shown, "worst fifth"]}
-        at_90 = values["covered 90"]
-        overall.rows.append(
-            [method]
-            + [f"{np.nanmean(values[f]):.1%}" for f in shown]
-            + [f"{max(at_90, key=lambda v: -1 if np.isnan(v) else abs(v - 0.9)):.1%}"]
-            + [f"{np.nanmean(values['worst fifth']):.1%}"]
-        )
-    yield overall
-    for field in ("Winkler", "CRPS"):
-        table = Table(f"{field}, in standard deviations of the target", ["set", *methods])
-        best = dict.fromkeys(methods, 0)
-        for name in names:
-            values = {method: mean(field, method, name) for method in methods}
-            best[min(values, key=lambda m: np.nan_to_num(values[m], nan=np.inf))] += 1
-            table.rows.append([name, *(f"{v:.3g}" for v in values.values())])
-        table.rows.append(["best on", *map(str, best.values())])
-        yield table
+    yield from draw(read_rows(path), list(METHODS), SETS, FUNCTIONS)
 
 
-def run() -> Iterator[Table]:
-    make_rows(SETS, list(METHODS), range(N_SPLITS), ROWS)
-    yield from tables()
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.intervals")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--splits", nargs="+", type=int, default=range(N_SPLITS))
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks intervals")
+    every = (*SETS, *FUNCTIONS)
+    chosen: dict[str, Any] = {"nargs": "+", "metavar": "NAME"}
+    parser.add_argument("--sets", **chosen, choices=every, default=every, help=", ".join(every))
+    parser.add_argument(
+        "--methods", **chosen, choices=METHODS, default=list(METHODS), help="; ".join(METHODS)
+    )
+    parser.add_argument("--splits", nargs="+", type=int, choices=range(10), default=(), metavar="N")
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
+    parser.add_argument("--anew", action="store_true", help="also run what other commits have run")
     parser.add_argument("--rows", type=Path, default=ROWS, help="file of the finished runs")
-    given = parser.parse_args()
-    make_rows(given.sets, given.methods, given.splits, given.rows)
-    beside = RESULTS if given.rows == ROWS else given.rows.with_suffix(".md")
-    keep(beside, "intervals", __doc__, tables(given.rows))
+    parser.add_argument("--commit", help="name of the code in the rows, where there is no git")
+    parser.add_argument(
+        "--draw", action="store_true", help="run nothing; write the tables of all rows"
+    )
+    given = parser.parse_args(arguments)
+    if given.draw:
+        beside = RESULTS if given.rows == ROWS else given.rows.with_suffix(".md")
+        keep(beside, "intervals", __doc__, tables(given.rows))
+        return
+    wanted = tasks(given.sets, given.methods, given.splits)
+    code = given.commit or commit()
+    make_rows(wanted, given.rows, jobs=given.jobs, code=code, anew=given.anew)

@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
@@ -36,6 +35,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks._league_data import load
 from benchmarks._league_tables import draw, read, two_commits
 from benchmarks._rows import append_row, measure, read_rows
 from benchmarks._run import RESULTS, Table, commit, computer, keep, versions
@@ -112,17 +112,6 @@ MODELS = {
 def settings(model: str, n: int) -> dict[str, Any]:
     """What a model gets beside its usual parameters on a set of n rows."""
     return {"outer_bags": 2} if model == "EBM" and n > 3000 else {}
-
-
-@cache
-def load(name: str) -> tuple[NDArray, NDArray, NDArray]:
-    """Inputs, target and fold of every row."""
-    folder = os.environ.get("LOCALLINEAR_DATA")
-    path = Path(folder or ".") / "league" / f"{name}.csv.gz"
-    if not folder or not path.exists():
-        raise SystemExit(f"There is no {path}. Set LOCALLINEAR_DATA to the folder above `league`.")
-    values = np.loadtxt(path, delimiter=",", skiprows=1)
-    return values[:, :-2], values[:, -2], values[:, -1].astype(int)
 
 
 def folds_of(name: str) -> range:

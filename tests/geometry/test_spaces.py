@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
-from locallinear.geometry.spaces import fit_space, standardised
+from locallinear.geometry.spaces import WeightedSpace, fit_space, standardised
 
 
 def inputs():
@@ -43,3 +43,20 @@ def test_rows_without_weight_may_hold_anything():
     weights = np.r_[0.0, np.ones(len(X) - 1)]
     changed = np.vstack([np.full(3, 1e100), X[1:]])
     assert_allclose(standardised(changed, weights)[0][1:], standardised(X[1:], None)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scaling", [None, "quantile"])
+def test_values_of_many_decades_come_back(scaling):
+    X = np.concatenate([[0.0], 10.0 ** np.arange(-30, 31, 2)])[:, None]
+    space = fit_space(scaling, X, None)
+    assert_array_equal(space.inverse(space.transform(X)), X)
+    weighted = WeightedSpace(space, np.array([0.3]))
+    assert_allclose(weighted.inverse(weighted.transform(X)), X, rtol=1e-12)
+
+
+def test_zeros_come_back_from_standardised_values():
+    X = np.random.default_rng(0).choice([0.0, 1.0, 7.0], (50, 3)) * [1.0, 1e9, 1e-9]
+    space = fit_space("standard", X, None)
+    again = space.inverse(space.transform(X))
+    assert_array_equal(again == 0, X == 0)
+    assert_allclose(again, X, rtol=1e-12)

@@ -40,6 +40,24 @@ def test_neighbours_with_different_models_make_a_coefficient_less_sure():
     assert far < 0.01
 
 
+def test_noise_that_makes_neighbours_models_differ_is_not_counted_twice():
+    X, y = without_curvature(n=800)
+    model = FALLRegressor(50, n_neighbors=20, anchor_alpha=0.01, random_state=0).fit(X, y)
+    why = model.explain(X[:200] + 0.01)
+    inside = np.abs(why.coef[:, :, 0] - [2.0, 0.3, 5.0]) < 1.645 * why.coef_std[:, :, 0]
+    assert 0.88 < inside.mean() < 0.97
+
+
+def test_a_penalty_that_flattens_all_slopes_makes_them_less_sure():
+    X, y = without_curvature(noise=0.01)
+    options = {"n_anchor_neighbors": 400, "anchor_alpha": 0.3, "random_state": 0}
+    model = FALLRegressor(1, **options).fit(X, y).set_params(alpha=np.inf)
+    why = model.explain(X[:5])
+    off = np.abs(why.coef[:, :, 0] - [2.0, 0.3, 5.0])
+    assert (off > 0.2 * np.array([2.0, 0.3, 5.0])).all()
+    assert (off < 3 * why.coef_std[:, :, 0]).all()
+
+
 # --- Coverage ------------------------------------------------------------------------------------
 
 
@@ -54,7 +72,7 @@ def test_true_slopes_lie_within_their_intervals(kind):
         model = FALLEnsembleRegressor(4, search=None, estimator=model, random_state=0)
     why = model.fit(X, y).explain(Q)
     inside = np.abs(why.slopes[:, :, 0] - slopes) < 1.645 * why.slopes_std[:, :, 0]
-    assert 0.85 < inside.mean() < 0.99
+    assert 0.85 < inside.mean() < 0.95
 
 
 # --- Invariances ---------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 """Predictions as weighted sums of the training targets."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
 import locallinear
@@ -75,6 +78,15 @@ def test_influence_of_an_ensemble_and_a_search_is_exact(make_problem):
         assert_allclose(model.influence(Q) @ y, model.predict(Q), **CLOSE)
 
 
+@pytest.mark.parametrize("neighborhood", NEIGHBORHOODS)
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+def test_influence_of_ensembles_is_exact_for_all_spaces(make_problem, scaling, neighborhood):
+    X, y, Q = make_problem(n=60)
+    member = FALLRegressor(6, scaling=scaling, neighborhood=neighborhood)
+    model = FALLEnsembleRegressor(2, search=None, estimator=member, random_state=0).fit(X, y)
+    assert_allclose(model.influence(Q) @ y, model.predict(Q), **CLOSE)
+
+
 @pytest.mark.parametrize("kind", [FALLClassifier, FALLEnsembleClassifier])
 def test_influence_on_classes_gives_their_scores(make_problem, kind):
     X, y, Q = make_problem(n=90)
@@ -95,13 +107,17 @@ def test_influence_without_itself_gives_the_prediction_without_itself(make_probl
 # --- Limits --------------------------------------------------------------------------------------
 
 
-def test_a_moved_target_moves_predictions_by_its_influence_while_labels_stay(make_problem):
+@pytest.mark.parametrize("kind", ["single", "ensemble"])
+def test_a_moved_target_moves_predictions_by_its_influence_while_labels_stay(make_problem, kind):
     X, y, Q = make_problem(n=90)
-    before = FALLRegressor(8, assignment_neighbors=40, random_state=0).fit(X, y)
     moved = y.copy()
     moved[17] += 1e-4
-    after = FALLRegressor(8, assignment_neighbors=40, random_state=0).fit(X, moved)
-    assert_array_equal(before.labels_, after.labels_)
+    model = FALLRegressor(8, assignment_neighbors=40, random_state=0)
+    if kind == "ensemble":
+        model = FALLEnsembleRegressor(3, search=None, estimator=model, random_state=0)
+    before, after = clone(model).fit(X, y), clone(model).fit(X, moved)
+    for one, other in zip(before.members, after.members, strict=True):
+        assert_array_equal(one.labels_, other.labels_)
     step = before.influence(Q).toarray()[:, 17] * 1e-4
     assert np.abs(step).max() > 1e-7
     assert_allclose(after.predict(Q) - before.predict(Q), step, atol=1e-12)
@@ -205,16 +221,12 @@ def test_a_sample_explained_without_itself_has_the_pulls_of_that_prediction(make
 @pytest.mark.parametrize("neighborhood", ["euclidean", "forest"])
 def test_what_would_change_if_forgotten_is_what_forgetting_changes(make_problem, neighborhood):
     X, y, Q = make_problem(n=60)
-
-    def fitted():
-        member = FALLRegressor(6, neighborhood=neighborhood, random_state=0)
-        return FALLEnsembleRegressor(2, search=None, estimator=member, random_state=0).fit(X, y)
-
-    model = fitted()
+    member = FALLRegressor(6, neighborhood=neighborhood, random_state=0)
+    model = FALLEnsembleRegressor(2, search=None, estimator=member, random_state=0).fit(X, y)
     samples, changes = model.explain(Q).if_forgotten(2)
-    expected = np.zeros(60)
+    expected, before = np.zeros(60), model.predict(Q[[2]])[0]
     for i in range(60):
-        expected[i] = fitted().forget([i]).predict(Q[[2]])[0] - model.predict(Q[[2]])[0]
+        expected[i] = deepcopy(model).forget([i]).predict(Q[[2]])[0] - before
     assert_allclose(changes[:, 0], expected[samples], atol=1e-10)
     others = np.setdiff1d(np.arange(60), samples)
     assert_allclose(expected[others], 0.0, atol=1e-10)

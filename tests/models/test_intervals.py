@@ -103,7 +103,8 @@ MODELS = {
     "single": FALLRegressor(n_neighbors=10, random_state=0),
     "learned": FALLRegressor(neighborhood="learned", random_state=0),
     "boosted": FALLRegressor(neighborhood="boosted", random_state=0),
-    "lasso": FALLRegressor(anchor_l1_ratio=0.5, anchor_alpha=0.1, random_state=0),
+    "lasso": FALLRegressor(20, anchor_l1_ratio=0.5, anchor_alpha=0.1, random_state=0),
+    "search": FALLRegressorCV(GRID, random_state=0),
     "ensemble": FALLEnsembleRegressor(4, search=None, random_state=0),
 }
 
@@ -183,6 +184,15 @@ def test_a_constant_target_has_intervals_without_width(make_problem):
         assert_allclose(model.predict_interval(Q), 7.0)
 
 
+def test_a_few_exact_samples_make_no_interval_wider_than_errors_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] < 1, 0.0, X[:, 1] + 0.1 * rng.normal(size=400))  # constant for most
+    model = FALLRegressor(20, n_neighbors=8, random_state=0).fit(X, y)
+    widths = np.diff(model.predict_interval(X, 0.9))
+    assert widths.max() < 10 * np.abs(y - model.loo_prediction_).max()
+
+
 def test_intervals_grow_with_the_distance_from_the_samples(make_problem):
     X, y, Q = make_problem()
     for neighborhood in ("euclidean", "forest"):
@@ -224,6 +234,19 @@ def test_intervals_follow_the_units_of_the_target(make_problem, neighborhood):
     other = FALLRegressor(9, neighborhood=neighborhood, random_state=0).fit(X, 1000 * y + 5)
     expected = 1000 * one.predict_interval(Q) + 5
     assert_allclose(other.predict_interval(Q), expected, rtol=1e-4)
+
+
+def test_intervals_of_tied_samples_do_not_depend_on_their_order(make_problem):
+    X, y, Q = make_problem(n=60)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    given = np.random.default_rng(0).normal(size=(4, 4, 1))
+    order = np.random.default_rng(1).permutation(180)
+    one, other = (
+        FALLRegressor(anchor_models=given, n_neighbors=7).fit(X[rows], y[rows])
+        for rows in (np.arange(180), order)
+    )
+    assert_allclose(one.predict_interval(Q), other.predict_interval(Q), rtol=1e-9)
+    assert_allclose(one.novelty(Q), other.novelty(Q))
 
 
 def test_intervals_grow_with_coverage_and_are_the_quantiles(make_problem):

@@ -335,7 +335,7 @@ class Ensemble(Mean):
         v = None if weights is None else weights[tested]
         shares = best_shares(found.predictions(), numeric[tested], v)
         to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
-        if self.cv is None and len(y) > tested.sum() and budget.left() > to_come:
+        if self.cv is None and len(y) > tested.sum() and budget.left() >= to_come:
             split = wide_split(splits, len(y), samples.seed)
             numbers = grid.get("n_neighbors", [])
             kinds, shares = self._choose_widely(kinds, numbers, split, template, samples)

@@ -15,6 +15,7 @@ from ..arrays import (
     is_numpy,
     moved,
     namespace,
+    precision,
     to_numpy,
 )
 from ..checks.inputs import check_reachable
@@ -113,7 +114,7 @@ class QuantileSpace:
         for j, (values, ranks) in enumerate(self._features()):
             slopes = self._slopes[j]
             inverse_slopes = np.divide(1.0, slopes, out=np.zeros(2), where=slopes > 0)
-            X[:, j] = _interpolate(Z[:, j], ranks, values, inverse_slopes)
+            X[:, j] = _interpolate(_snapped(Z[:, j], ranks), ranks, values, inverse_slopes)
         return X
 
     def models_to_units(self, models: Array) -> Array:
@@ -175,6 +176,17 @@ def _outer_slopes(values: Array, ranks: Array) -> NDArray[np.float64]:
     inner = interpolate(quarters, ranks, values)
     tails = np.array([float(inner[0] - values[0]), float(values[-1] - inner[1])])
     return height / np.maximum(tails / TAIL, width)
+
+
+def _snapped(z: Array, ranks: Array) -> Array:
+    """Z (q,), and the rank itself where z is one up to rounding: its value then is exact.
+
+    Next to a gap of many decades, the rounding of a rank would be larger than a small value.
+    """
+    xp, rounding = namespace(z), 4 * HALF_WIDTH * precision(z)
+    first = xp.searchsorted(ranks, z - rounding)
+    nearest = at(ranks, xp.clip(first, None, ranks.shape[0] - 1))
+    return xp.where(xp.abs(z - nearest) <= rounding, nearest, z)
 
 
 def _interpolate(x: Array, knots: Array, heights: Array, slopes: NDArray[np.float64]) -> Array:

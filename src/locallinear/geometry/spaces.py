@@ -170,8 +170,10 @@ class AffineSpace:
         return Z
 
     def inverse(self, Z: Array) -> Array:
-        """Points of this space in the user's units."""
-        return Z * self.scale + self.shift
+        """Points of this space in the user's units; what is zero up to rounding is zero."""
+        X = Z * self.scale + self.shift
+        xp = namespace(X)
+        return xp.where(xp.abs(X) <= 10 * precision(X) * xp.abs(self.shift), 0.0, X)
 
     @property
     def is_identity(self) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.model_selection import GroupKFold, KFold
 
 from ..kernels.local.spread import conformal_quantiles, fit_exponents, fit_growth
@@ -29,8 +30,11 @@ Rows = NDArray[np.intp]
 FLOOR = 0.05
 # Ratios above this quantile of the samples' make intervals wider in proportion.
 USUAL = 0.99
-# Refits that measure it: of this many members, until so many samples are tested.
-N_REFITTED, N_TESTED, N_FOLDS = 6, 500, 10
+# Refits that measure it: of this many members, until so many samples are tested. Each leaves out
+# one of N_FOLDS parts: with fewer samples left, errors would grow for that reason too.
+N_REFITTED, N_TESTED, N_FOLDS = 6, 300, 20
+# The share of errors that says how large noise is.
+WIDE = 0.9
 # Folds of refits where whole groups are left out.
 N_GROUP_FOLDS = 5
 
@@ -237,12 +241,26 @@ class Conformal:
             [fit_exponents(absolute[:, t], f, self.weights) for t, f in enumerate(features)]
         )
 
+    def _log_scale(self, seen: Views) -> Array:
+        """The logarithm of the scale (q, m) in mean errors, as the exponents say it."""
+        return np.einsum("mqp,mp->qm", self._features(seen), self._exponents)
+
+    @cached_property
+    def _log_range(self) -> tuple[Array, Array]:
+        """The smallest and the largest usual logarithm of the samples' scale, each (m,)."""
+        levels = np.array([1.0 - USUAL, USUAL])
+        columns = self._log_scale(self.views).T
+        found = [conformal_quantiles(column, self.weights, levels) for column in columns]
+        low, high = np.transpose(found)
+        return low, high
+
     def scale_of(self, seen: Views) -> Array:
         """The scale of the errors (q, m), in the units of the targets up to a constant factor.
 
-        Far outside the samples it grows with the distance, as the error of a slope does.
+        It stays within what is usual for the samples: no error has tested more. But far outside
+        the samples it grows with the distance, as the error of a slope does.
         """
-        logs = np.einsum("mqp,mp->qm", self._features(seen), self._exponents)
+        logs = np.clip(self._log_scale(seen), *self._log_range)
         beyond = np.maximum(seen.ratio / self._usual.ratio, 1.0)
         return self._usual.error * np.exp(logs) * beyond[:, None]
 
@@ -325,8 +343,15 @@ class Conformal:
 
     @cached_property
     def noise(self) -> Array:
-        """The standard deviation of each sample's target around its prediction, (n, m)."""
-        return self.deviation_of(self.scale_of(self.views))
+        """The standard deviation of each sample's target around the function, (n, m).
+
+        It fits the interval that contains 90 % of the errors, so that a few large ones, where the
+        model is wrong, do not count as noise.
+        """
+        scale, level = self.scale_of(self.views), np.array([WIDE])
+        sizes = np.abs(self.errors) / scale
+        found = [conformal_quantiles(size, self.weights, level)[0] for size in sizes.T]
+        return scale * np.array(found) / ndtri((1 + WIDE) / 2)
 
     def quantiles_and_novelty(self, X: Array, levels: Array) -> tuple[Array, Array]:
         """Both of queries, (q, m, l) and (q,), by one look at what surrounds them."""

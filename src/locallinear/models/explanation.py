@@ -160,9 +160,9 @@ class LocalExplanation:
 
         Three parts, added as variances: how far noise in the targets moves the coefficients while
         neighbours, labels and weights stay, with a noise as large as the errors near each sample;
-        how far the models of the neighbours differ, since the slope at a point is not the mean
-        over a neighbourhood; and for an ensemble, how far the members differ. Anchors that are no
-        ridge models are taken as known.
+        how far penalties flatten a linear function; and how far the models of the neighbours, in
+        all members of an ensemble, differ by more than noise makes them differ. Anchors that are
+        no ridge models are taken as known.
         """
         if self.log is not None and self.growth is not None:
             return self.log.coef_std * self.growth[:, None]
@@ -189,7 +189,8 @@ class LocalExplanation:
         q, d, _ = raw.coef.shape
         identity = np.broadcast_to(np.eye(d), (q, d, d))
         combined = identity if self.encoded is None else self.model.combinations(raw)
-        return combination_errors(raw.model, raw.X, factors[:, :, None] * combined, raw.samples)
+        combined = factors[:, :, None] * combined
+        return combination_errors(raw.model, raw.X, combined, raw.coef, raw.samples)
 
     def _check_on_processor(self, what: str) -> None:
         check_on_processor(self.model, self.coef, what)

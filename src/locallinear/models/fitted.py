@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import at, moved, namespace, precision
+from ..arrays import at, moved, namespace
 from ..geometry.nearness import Geometry, Index
 from ..geometry.spaces import same_space
 from .anchor_samples import AnchorSamples
@@ -81,10 +81,7 @@ class Fitted:
 
     def sample_inputs(self) -> Array:
         """The inputs of all samples in units, (n, d)."""
-        X = self.geometry.space.inverse(self.located_samples)
-        # Of zeros, the way into the space and back leaves some rounding.
-        xp, sizes = namespace(X), namespace(X).abs(X)
-        return xp.where(sizes <= 10 * precision(X) * xp.max(sizes, axis=0), 0.0, X)
+        return self.geometry.space.inverse(self.located_samples)
 
     def moved(self, like: Array) -> "Fitted":
         """The same model in arrays of the kind of `like`, on its device and in its precision."""

@@ -87,7 +87,7 @@ class Intervals(HowSure):
             "local": the width follows the errors of the samples near each query, which are
             predicted without themselves in closed form. Where trees or learned weights decide who
             is near, a few refits measure how much too small these errors are. The first call
-            computes all this, later ones take two to three times as long as `predict`. The
+            computes all this, later ones take at most about twice as long as `predict`. The
             coverage is that of conformal intervals, up to what the samples have in common with the
             model that tests them.
             "cv+": the estimator is cloned and fitted without each of five folds, with its search

@@ -4,7 +4,7 @@ A prediction averages the models of the nearest samples. Whoever calls several o
 one answer calls them on `at_this_moment`; the methods that users call do.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -125,19 +125,6 @@ class Predictor(Facts, WithoutItself, Moments):
             own = model.samples["residuals"], model.samples["labels"], model.models
             predict_one(Z, near, shares, factors, *own, prediction)
         return out
-
-    def models_around(
-        self, Z: Array, without: Rows | None = None
-    ) -> Iterator[tuple[slice, Array, Array]]:
-        """Chunks of queries with the shares (c, K) and models (c, K, d + 1, m) of neighbours."""
-        fitted = self.fitted
-        samples = fitted.samples
-        shares, near = self.shares(Z, without)
-        for chunk in row_chunks(len(Z), 2 * near.shape[1] * fitted.models[0].nbytes):
-            rows = near[chunk].ravel()
-            neighbors = samples["Z"][rows], samples["residuals"][rows], samples["labels"][rows]
-            models = sample_models(*neighbors, fitted.models, self.alpha, fitted.constant)
-            yield chunk, shares[chunk], models.reshape(*near[chunk].shape, *models.shape[1:])
 
     def loo_numeric(self) -> Array:
         """Predictions (n, m) of all samples, each without itself, whatever the shape of y was."""

@@ -11,10 +11,12 @@ from scipy.optimize import minimize
 
 Array = NDArray[np.float64]
 
-# Exponents beyond this would make noise of the features.
-LARGEST_EXPONENT = 2.0
+# Above 1, a few samples with tiny errors would decide, and large scales would explode.
+LARGEST_EXPONENT = 1.0
 # Below this, sizes would lose their differences.
 SMALLEST_GROWTH = 0.5
+# The share of a normal distribution within one standard deviation of its middle.
+WITHIN_ONE = 0.6827
 
 
 def fit_exponents(errors: Array, features: Array, weights: Array) -> Array:
@@ -73,3 +75,31 @@ def conformal_quantiles(scores: Array, weights: Array, levels: Array) -> Array:
     before = counts - weights[order]
     below = np.searchsorted(before, levels * total - 1.0 + slack, side="right") - 1
     return upward[np.clip(np.where(levels >= 0.5, above, below), 0, last)]
+
+
+def typical_spread(values: Array, shares: Array) -> Array:
+    """How far values (q, K, ...) with shares (q, K) lie from their middle: (q, ...).
+
+    It is the distance from the median that contains 68 % of them, the standard deviation if they
+    are normal, and at most the largest distance from their mean. A few that lie elsewhere do not
+    count: where one neighbour in ten is of another regime, the others say what holds here.
+    """
+    middle = share_quantile(values, shares, 0.5)
+    typical = share_quantile(np.abs(values - middle[:, None]), shares, WITHIN_ONE)
+    mean = np.einsum("qk,qk...->q...", shares, values)
+    largest = share_quantile(np.abs(values - mean[:, None]), shares, 1.0)
+    return np.minimum(typical, largest)
+
+
+def share_quantile(values: Array, shares: Array, level: float) -> Array:
+    """The smallest of values (q, K, ...) up to which the shares (q, K) add up to a level, (q, ...).
+
+    Shares sum to one.
+    """
+    order = np.argsort(values, axis=1)
+    wide = shares.reshape(*shares.shape, *(1,) * (values.ndim - 2))
+    ordered = np.take_along_axis(np.broadcast_to(wide, values.shape), order, axis=1)
+    place = np.count_nonzero(np.cumsum(ordered, axis=1) < level - 1e-9, axis=1, keepdims=True)
+    place = np.minimum(place, values.shape[1] - 1)
+    chosen = np.take_along_axis(order, place, axis=1)
+    return np.take_along_axis(values, chosen, axis=1)[:, 0]
