@@ -77,8 +77,11 @@ def tables() -> Iterator[Table]:
                 said = verdict(taken, budget, row["warned"] == "True")
                 figures = f"{taken:.1f} s", ratio, said, row["score"], row["tried"]
                 table.rows.append((f"{n:,}", f"{budget} s", *figures, row["commit"]))
-        if table.rows:
-            yield table
+        missing = [
+            f"{n:,} rows in {b} s" for n in SAMPLES for b in BUDGETS if (model, n, b) not in rows
+        ]
+        table.note = f"Not measured: {', '.join(missing)}." if missing else ""
+        yield table
 
 
 def verdict(taken: float, budget: float, warned: bool) -> str:
