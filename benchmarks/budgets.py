@@ -77,10 +77,9 @@ def tables() -> Iterator[Table]:
                 said = verdict(taken, budget, row["warned"] == "True")
                 figures = f"{taken:.1f} s", ratio, said, row["score"], row["tried"]
                 table.rows.append((f"{n:,}", f"{budget} s", *figures, row["commit"]))
-        missing = [
-            f"{n:,} rows in {b} s" for n in SAMPLES for b in BUDGETS if (model, n, b) not in rows
-        ]
-        table.note = f"Not measured: {', '.join(missing)}." if missing else ""
+        missing = {n: [b for b in BUDGETS if (model, n, b) not in rows] for n in SAMPLES}
+        parts = [f"{n:,} rows in {', '.join(map(str, b))} s" for n, b in missing.items() if b]
+        table.note = f"Not measured: {'; '.join(parts)}." if parts else ""
         yield table
 
 
