@@ -5,7 +5,8 @@ on 2,000 other rows. "table" and "table, ensemble" are `TableRegressor` with the
 judgement included; "command" is `locallinear fit` in a process of its own, from a CSV file to what
 it prints. A budget is met if the fit takes at most a fifth longer, or two seconds. "said" is where
 it was not, and a warning said that the budget is too short for one fit on all rows. Everything is
-compiled before. "load" is how many other processes wanted a core when the fit began.
+compiled before. All seconds are processor time, by which the library's clock goes here too: in one
+thread that is the time on an idle machine, and other work on the machine does not count.
 
 `python -m benchmarks.budgets --models single --samples 1000 10000 --budgets 5` measures a part, and
 measures it again where it is known; `python -m benchmarks budgets` measures all that is missing.
@@ -13,9 +14,11 @@ measures it again where it is known; `python -m benchmarks budgets` measures all
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -27,13 +30,14 @@ import pandas as pd
 from sklearn.datasets import make_friedman1
 
 from benchmarks._rows import append_row, read_rows
-from benchmarks._run import ROOT, Table, commit, seconds
+from benchmarks._run import ROOT, Table, commit
 from locallinear import FALLEnsembleRegressor, FALLRegressorCV, TableRegressor
+from locallinear.grids import DEFAULT
 from locallinear.runtime.budgets import PART, SECONDS, BudgetWarning
 
 LONG = True  # an hour
 KEPT = Path(__file__).parent / "budgets.csv"
-FIELDS = ("model", "samples", "budget", "taken", "score", "tried", "warned", "load", "commit")
+FIELDS = ("model", "samples", "budget", "taken", "score", "tried", "warned", "commit")
 SAMPLES = (1_000, 10_000, 50_000, 200_000, 1_000_000)
 BUDGETS = (5, 20, 30, 60)
 N_FEATURES, N_QUERIES = 20, 2000
@@ -47,6 +51,12 @@ MODELS: dict[str, Any] = {
 }
 Case = tuple[str, int, int]
 
+COMMAND = """
+import runpy, time
+time.monotonic = time.process_time
+runpy.run_module("locallinear", run_name="__main__")
+"""
+
 
 def run() -> Iterator[Table]:
     known = {(row["model"], int(row["samples"]), int(row["budget"])) for row in read_rows(KEPT)}
@@ -57,7 +67,7 @@ def run() -> Iterator[Table]:
 def tables() -> Iterator[Table]:
     """One table per model, of the last measurement of each case."""
     rows = {(row["model"], int(row["samples"]), int(row["budget"])): row for row in read_rows(KEPT)}
-    header = ("samples", "budget", "taken", "ratio", "", "R²", "tried", "load", "commit")
+    header = ("samples", "budget", "taken", "ratio", "", "R²", "tried", "commit")
     for model in MODELS:
         table = Table(model, header)
         for (name, n, budget), row in sorted(rows.items()):
@@ -66,9 +76,11 @@ def tables() -> Iterator[Table]:
                 ratio = f"{taken / budget:.2f}"
                 said = verdict(taken, budget, row["warned"] == "True")
                 figures = f"{taken:.1f} s", ratio, said, row["score"], row["tried"]
-                table.rows.append((f"{n:,}", f"{budget} s", *figures, row["load"], row["commit"]))
-        if table.rows:
-            yield table
+                table.rows.append((f"{n:,}", f"{budget} s", *figures, row["commit"]))
+        missing = {n: [b for b in BUDGETS if (model, n, b) not in rows] for n in SAMPLES}
+        parts = [f"{n:,} rows in {', '.join(map(str, b))} s" for n, b in missing.items() if b]
+        table.note = f"Not measured: {'; '.join(parts)}." if parts else ""
+        yield table
 
 
 def verdict(taken: float, budget: float, warned: bool) -> str:
@@ -79,11 +91,11 @@ def verdict(taken: float, budget: float, warned: bool) -> str:
 
 def measure(cases: Iterable[Case]) -> None:
     """Measure cases one by one, and keep each."""
+    time.monotonic = time.process_time
     warm_up()
     for model, n, budget in cases:
-        load = f"{max(0.0, os.getloadavg()[0] - 1):.1f}"
         found = command(n, budget) if model == "command" else fit(MODELS[model], n, budget)
-        row = {"model": model, "samples": n, "budget": budget, "load": load, "commit": commit()}
+        row = {"model": model, "samples": n, "budget": budget, "commit": commit()}
         append_row(KEPT, FIELDS, row | found)
         print(*(row | found).values(), flush=True)
 
@@ -98,7 +110,9 @@ def fit(make: Any, n: int, budget: float) -> dict[str, Any]:
     model = make(time_budget=budget, random_state=0)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        taken = seconds(partial(model.fit, X[:n], y[:n]))
+        started = time.process_time()
+        model.fit(X[:n], y[:n])
+        taken = time.process_time() - started
     members = getattr(getattr(model, "estimator_", model), "estimators_", None)
     search = getattr(model, "search_", model)
     tried = f"{len(members)} members" if members else f"{search.n_configurations_:,}"
@@ -117,26 +131,28 @@ def command(n: int, budget: float) -> dict[str, Any]:
         data = Path(folder) / "friedman.csv"
         X[:n].assign(y=y[:n]).to_csv(data, index=False)
         options = ["--target", "y", "--time-budget", str(budget), "--jobs", "1"]
-        given = [sys.executable, "-m", "locallinear", "fit", str(data), *options]
-        done: list[Any] = []
-        taken = seconds(lambda: done.append(started(given, folder)))
-    warned = "BudgetWarning" in done[0].stderr
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            [sys.executable, "-c", COMMAND, "fit", str(data), *options],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    warned = "BudgetWarning" in done.stderr
     return {"taken": f"{taken:.2f}", "score": "", "tried": "", "warned": warned}
-
-
-def started(arguments: list[str], folder: str) -> subprocess.CompletedProcess:
-    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    env = os.environ | {"PYTHONPATH": path}
-    return subprocess.run(
-        arguments, cwd=folder, env=env, capture_output=True, text=True, check=True
-    )
 
 
 def warm_up() -> None:
     """Compile and load all that fits need."""
     X, y = frames(300)
-    for make in (FALLRegressorCV, FALLEnsembleRegressor, TableRegressor):
-        make(random_state=0).fit(X, y)
+    grid = {"neighborhood": DEFAULT["neighborhood"], "assignment_neighbors": [5]}
+    FALLRegressorCV(grid, random_state=0).fit(X, y)
+    FALLEnsembleRegressor(2, search=grid, random_state=0).fit(X, y)
 
 
 def main() -> None:

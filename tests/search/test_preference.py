@@ -15,6 +15,7 @@ from locallinear import (
     SearchDisplay,
 )
 from locallinear.grids import SIMPLE
+from locallinear.search import companion as _companion
 from locallinear.search.companion import companion_of
 from locallinear.search.preference import preferred, price_of_simplicity, standard_errors
 
@@ -148,6 +149,13 @@ def test_a_model_of_few_regimes_is_its_own_companion():
     found = companion_of(model)
     assert found.model is model
     assert (found.explained, found.simplicity) == (1.0, None)
+
+
+def test_with_a_time_budget_a_companion_is_fitted_to_so_many_samples_at_most(monkeypatch):
+    monkeypatch.setattr(_companion, "MOST_FITTED", 80)
+    model = FALLRegressor(30, random_state=0).fit(*two_laws(120))
+    assert companion_of(model, 2, time_budget=60).model.n_samples_fit_ == 80
+    assert companion_of(model, 2).model.n_samples_fit_ == 120
 
 
 def test_a_companion_of_classes_keeps_their_names():

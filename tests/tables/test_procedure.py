@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from locallinear import FALLRegressor, TableRegressor
+from locallinear import FALLRegressor, FALLRegressorCV, TableRegressor
 from locallinear.runtime.budgets import Budget
 from locallinear.tables import procedure
 from locallinear.tables.procedure import Task, drawn_rows, fold_numbers, sampled_rows
@@ -38,3 +38,33 @@ def test_a_short_time_judges_one_fold_of_many_rows(monkeypatch):
     assert short.table_model.out_of_fold is None
     whole = short.set_params(time_budget=None).fit(X, task.y)
     assert np.isfinite(whole.cv_prediction_).all()
+
+
+def test_of_very_many_rows_some_are_judged_drawn_at_random(monkeypatch):
+    monkeypatch.setattr(procedure, "MOST_SEARCHED", 60)
+    monkeypatch.setattr(procedure, "LEAST_JUDGED", 10)
+    task = task_of(200)
+    X = pd.DataFrame({"a": task.y, "b": np.random.default_rng(1).normal(size=200)})
+    short = TableRegressor(FALLRegressor(5), target="identity", time_budget=1e-6, random_state=0)
+    judged = np.flatnonzero(np.isfinite(short.fit(X, task.y).cv_prediction_))
+    fold = np.flatnonzero(short.folds_ == 0)
+    assert len(judged) == 10
+    assert set(judged) <= set(fold)
+    assert set(judged) != set(fold[:10])
+
+
+@pytest.mark.parametrize(("own", "given"), [(None, [9.0]), (5.0, [])])
+def test_a_search_without_a_budget_of_its_own_has_that_of_the_table(own, given, monkeypatch):
+    seconds = []
+    fit_within = FALLRegressorCV.fit_within
+
+    def noted(self, budget, *samples):
+        if self.time_budget is None:
+            seconds.append(budget.seconds)
+        return fit_within(self, budget, *samples)
+
+    monkeypatch.setattr(FALLRegressorCV, "fit_within", noted)
+    task = task_of(60)
+    search = FALLRegressorCV({"n_neighbors": [3, 5]}, time_budget=own)
+    TableRegressor(search, target="identity", time_budget=9.0).fit(task.X, task.y)
+    assert seconds == given

@@ -250,12 +250,12 @@ class Ensemble(Mean):
         return max(group, min(all_groups, MEMBERS * budget.seconds))
 
     def _n_members(self, budget: Budget, seconds: float) -> int:
-        """How many members the time is enough for, if a group of one member takes so many seconds.
+        """How many members to fit, if a group of one member takes so many seconds.
 
-        More anchors per neighbourhood gain little.
+        More anchors per neighbourhood gain little. As the fit goes on, it may end with fewer.
         """
         n_groups = min(self.n_estimators, self.n_neighborhoods)
-        if budget.left_to_fit() <= seconds:
+        if budget.left() <= 0:
             return 1
         if budget.left_to_fit() < LARGE_GROUP * n_groups * seconds:
             return n_groups
