@@ -510,16 +510,6 @@ def test_of_many_samples_all_but_the_tested_ones_find_the_shares(make_samples, m
     assert sizes == [100, 100, 150]  # two kinds without the 50 tested samples, and the member
 
 
-def test_of_many_samples_nearly_all_choose_the_number_of_neighbors():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 1))
-    y = np.sin(X[:, 0]) + rng.normal(size=1500)  # so noisy that each neighbour more is a gain
-    grid = {"n_neighbors": [5, 1000], "n_anchors": [1], "alpha": [1e-6]}
-    model = FALLEnsembleRegressor(1, search=grid, max_samples=60, random_state=0).fit(X, y)
-    assert model.best_params_["n_neighbors"] == 5  # a split of 60 has no 1000 others
-    assert model.kinds_[0]["params"]["n_neighbors"] == 1000
-
-
 def test_splits_that_a_user_asks_for_find_the_shares_as_they_are(make_samples, monkeypatch):
     X, y, _ = make_samples
     sizes = fitted_sizes(monkeypatch)

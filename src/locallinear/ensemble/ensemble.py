@@ -6,7 +6,6 @@ compute together.
 """
 
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -337,58 +336,29 @@ class Ensemble(Mean):
         to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
         if self.cv is None and len(y) > tested.sum() and budget.left() >= to_come:
             split = wide_split(splits, len(y), samples.seed)
-            numbers = grid.get("n_neighbors", [])
-            kinds, shares = self._choose_widely(kinds, numbers, split, template, samples)
+            shares = self._shares_by_all(kinds, split, template, samples)
         scores = np.full(numeric.shape, np.nan)
         scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
         self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
         self._cv_folds = fold_numbers(splits, len(y))
         return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
 
-    def _choose_widely(
-        self,
-        kinds: list[Kind],
-        numbers: list[int],
-        split: Split,
-        template: FALL,
-        samples: Samples,
-    ) -> tuple[list[Kind], Array]:
-        """Kinds with their numbers of neighbours, and shares, by one split of all samples.
+    def _shares_by_all(
+        self, kinds: list[Kind], split: Split, template: FALL, samples: Samples
+    ) -> Array:
+        """Shares of kinds by one split of all samples.
 
-        More samples ask for more neighbours, and not all kinds gain alike from them. So where a
-        part of the samples has chosen the kinds, these two are chosen again.
+        Not all kinds gain alike from more samples. So where a part of the samples has chosen the
+        kinds, all of them choose the shares.
         """
+        train, test = split
         with one_blas_thread():
             parallel = Parallel(self.n_jobs, prefer="threads")
-            given = numbers, split, template, samples
-            tried = parallel(delayed(self._try_numbers)(kind, *given) for kind in kinds)
-        numeric, weights = self._numeric(samples.y[split[1]]), samples.weights
-        v = None if weights is None else weights[split[1]]
-        chosen, predictions = [], []
-        for of_numbers in tried:
-            errors = [
-                np.average(((p - numeric) ** 2).sum(axis=1), weights=v) for _, p in of_numbers
-            ]
-            kind, prediction = of_numbers[int(np.argmin(errors))]
-            chosen.append(kind)
-            predictions.append(prediction)
-        return chosen, best_shares(np.array(predictions), numeric, v)
-
-    def _try_numbers(
-        self, kind: Kind, numbers: list[int], split: Split, template: FALL, samples: Samples
-    ) -> list[tuple[Kind, Array]]:
-        """A kind with each number of neighbours that there can be, and its predictions (q, m)."""
-        (train, test), weights = split, samples.weights
-        member = self._fit_one(kind, train, template, samples)
-        if "n_neighbors" not in kind.params:
-            return [(kind, member.predict_numeric(samples.X[test]))]
-        n_most = len(train) if weights is None else np.count_nonzero(weights[train])
-        found = []
-        for number in sorted(number for number in numbers if number <= n_most):
-            member.n_neighbors = number  # read when a prediction is made
-            other = replace(kind, params=kind.params | {"n_neighbors": number})
-            found.append((other, member.predict_numeric(samples.X[test])))
-        return found
+            fit = delayed(self._fit_one)
+            members = parallel(fit(kind, train, template, samples) for kind in kinds)
+            found = [member.predict_numeric(samples.X[test]) for member in members]
+        v = None if samples.weights is None else samples.weights[test]
+        return best_shares(np.array(found), self._numeric(samples.y[test]), v)
 
     def _try_kinds(
         self,

@@ -50,10 +50,9 @@ class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensembl
         shuffled folds, and for up to ten where there are at most 1,000 samples. Samples that
         belong together (of one person, say) should be in one fold.
     max_samples : int or None, default=4000
-        Samples that choose kinds, at most: of more samples so many are drawn at random. The numbers
-        of neighbours and the shares of kinds are then chosen again by one split of all samples,
-        unless `cv` is given. The members are fitted on all samples. None for all; splits that are
-        given as rows are used whole.
+        Samples that choose kinds, at most: of more samples so many are drawn at random. One split
+        of all samples then chooses the shares of the kinds, unless `cv` is given, and the members
+        are fitted on all samples. None for all; splits that are given as rows are used whole.
     time_budget : float, default=None
         Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
         members share the time. A short budget chooses kinds on fewer samples and gives fewer
@@ -204,10 +203,9 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
         Folds of the search and of the choice of shares, as in scikit-learn; None for three
         shuffled folds. Samples that belong together (of one person, say) should be in one fold.
     max_samples : int or None, default=4000
-        Samples that choose kinds, at most: of more samples so many are drawn at random. The numbers
-        of neighbours and the shares of kinds are then chosen again by one split of all samples,
-        unless `cv` is given. The members are fitted on all samples. None for all; splits that are
-        given as rows are used whole.
+        Samples that choose kinds, at most: of more samples so many are drawn at random. One split
+        of all samples then chooses the shares of the kinds, unless `cv` is given, and the members
+        are fitted on all samples. None for all; splits that are given as rows are used whole.
     time_budget : float, default=None
         Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
         members share the time. A short budget chooses kinds on fewer samples and gives fewer
