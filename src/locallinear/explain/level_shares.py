@@ -19,7 +19,7 @@ Numbers = NDArray[np.intp]
 
 # Samples that stand for all: so many, or fewer where there are many columns or rows, since the path
 # from one of them to a row has one prediction per column.
-MOST_SAMPLES, LEAST_SAMPLES = 80, 16
+MOST_SAMPLES, LEAST_SAMPLES = 80, 8
 STEPS_PER_ROW, STEPS = 480, 100_000
 # How many sets of such samples are compared.
 N_DRAWS = 200
