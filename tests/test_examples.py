@@ -2,10 +2,11 @@
 
 import os
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -20,13 +21,14 @@ def drawn():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs_and_draws(example, tmp_path, drawn):
+def test_an_example_runs_and_draws(example, tmp_path, drawn, monkeypatch):
     if "fetch_" in example.read_text("utf-8") and "LOCALLINEAR_DATA" not in os.environ:
         pytest.skip("the example fetches data, and LOCALLINEAR_DATA names no folder of them")
-    command = [sys.executable, str(example), "--quick", "--out", str(tmp_path)]
-    environment = os.environ | {"MPLBACKEND": "Agg"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(sys, "argv", [str(example), "--quick", "--out", str(tmp_path)])
+    monkeypatch.syspath_prepend(example.parent)
+    with matplotlib.rc_context({"backend": "Agg"}):
+        runpy.run_path(str(example), run_name="__main__")
+        matplotlib.pyplot.close("all")
     pictures = list(tmp_path.glob("*.png"))
     assert pictures
     assert all(path.stat().st_size < 150_000 for path in pictures)

@@ -145,6 +145,7 @@ class LargestResult(Callback):
 @pytest.mark.parametrize("scaling", ["standard", "quantile"])
 def test_no_task_returns_more_than_a_few_partitions(scaling, monkeypatch):
     monkeypatch.setattr(order, "BUCKET_BYTES", 2**15)
+    monkeypatch.setattr(order, "CUT_BYTES", 2**15)
     monkeypatch.setattr(spaces, "MAX_VALUES", 500)
     X = np.random.default_rng(0).normal(size=(24_000, 6))
     n, chunks = 24_000, 1_000
@@ -163,3 +164,31 @@ def test_dask_knows_how_large_partitions_and_answers_are():
     assert sizeof(Part({"Z": Z})) > Z.nbytes
     visit = cells.Visits(Z, Z[:, 0], [np.arange(1000)])
     assert sizeof(visit) > Z.nbytes
+
+
+class Count(Callback):
+    """How many tasks are run."""
+
+    def __init__(self):
+        self.n = 0
+
+    def _posttask(self, key, result, dsk, state, worker_id):
+        self.n += 1
+
+
+def test_tasks_per_partition_do_not_grow_with_the_partitions(monkeypatch):
+    def in_two(parts):
+        return [part.tolist() for part in np.array_split(np.arange(len(parts)), 2)]
+
+    for module in ("fall", "order"):
+        monkeypatch.setattr(f"locallinear.dask.{module}.bundles_of", in_two)
+    monkeypatch.setattr(order, "BUCKET_BYTES", 1000)
+    monkeypatch.setattr(order, "MAX_BUCKETS", 4)
+    X = np.random.default_rng(0).normal(size=(640, 3))
+    per_partition = []
+    for partitions in (8, 32):
+        whole = da.from_array(X, chunks=(640 // partitions, 3))
+        with Count() as count:
+            on_dask.FALLRegressor(**SMALL).fit(whole, whole[:, 0]).predict(whole).compute()
+        per_partition.append(count.n / partitions)
+    assert per_partition[1] <= per_partition[0]

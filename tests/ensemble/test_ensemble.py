@@ -25,10 +25,10 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
 )
-from locallinear.ensemble.ensemble import Clock
 from locallinear.ensemble.members import best_shares, counts_of, in_turns, merge_neighbors
 from locallinear.explain import AlphaPathDisplay, ContributionDisplay
 from locallinear.models.siblings import groups_of
+from locallinear.runtime.budgets import Budget
 from problems import few
 from sklearn_checks import check_all
 
@@ -537,10 +537,16 @@ def test_verbose_shows_how_many_members_are_fitted(make_samples, capsys):
     assert "3 of 3 members" in capsys.readouterr().err
 
 
-def test_a_tight_budget_gives_as_many_members_as_neighbourhoods(make_samples, monkeypatch):
-    X, y, _ = make_samples
-    monkeypatch.setattr(Clock, "elapsed", lambda clock: 0.3 * clock.budget)
-    options = {"search": GRID, "n_neighborhoods": 4, "random_state": 0}
-    tight = FALLEnsembleRegressor(12, time_budget=1e3, **options).fit(X, y)
-    assert len(tight.estimators_) == 4
-    assert len(FALLEnsembleRegressor(12, **options).fit(X, y).estimators_) == 12
+@pytest.mark.parametrize(("seconds", "n_members"), [(0.0, 12), (5.0, 12), (10.0, 4), (100.0, 1)])
+def test_how_many_members_there_are_follows_from_the_time_of_one_group(seconds, n_members):
+    model = FALLEnsembleRegressor(12, n_neighborhoods=4)
+    assert model._n_members(Budget(100.0), seconds) == n_members
+    assert model._n_members(Budget(None), seconds) == 12
+
+
+@pytest.mark.parametrize(
+    ("seconds", "judging", "kept"), [(0, 0, 40), (2, 0, 8), (2, 1, 16), (20, 0, 40), (50, 0.5, 75)]
+)
+def test_members_get_a_part_of_the_budget_but_at_least_one_group(seconds, judging, kept):
+    model = FALLEnsembleRegressor(12, n_neighborhoods=4)
+    assert model._members_seconds(Budget(100.0, judging), seconds) == kept

@@ -11,15 +11,25 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from itertools import takewhile
 
 import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_array_equal
 
 import locallinear
-from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor, FALLRegressorCV
+from locallinear import (
+    FALLClassifier,
+    FALLEnsembleRegressor,
+    FALLRegressor,
+    FALLRegressorCV,
+    TableClassifier,
+    TableRegressor,
+)
 from locallinear.io import open_online
 from locallinear.io.journal import JournalError
+from locallinear.io.online import OnlineModel
 
 N_KILLS = int(os.environ.get("LOCALLINEAR_KILLS", "3"))
 Q = np.random.default_rng(9).uniform(size=(5, 3))
@@ -34,11 +44,37 @@ def fitted(kind=FALLRegressor, **parameters):
     return kind(**parameters, random_state=0).fit(X, y)
 
 
+def as_frame(X):
+    """The same rows as a raw table: text with gaps, dates, categories and a number."""
+    days = pandas.Timestamp("2024-01-01") + pandas.to_timedelta((400 * X[:, 1]).round(), "D")
+    words = np.array(["low", "mid", "=1+1", None], dtype=object)
+    return pandas.DataFrame(
+        {
+            "size": X[:, 0],
+            "day": days,
+            "kind": words[(4 * X[:, 2]).astype(int) % 4],
+            "level": pandas.Categorical(np.where(X[:, 2] > 0.5, "b", "a"), ordered=True),
+        }
+    )
+
+
+def fitted_table(kind, model, **parameters):
+    X = np.random.default_rng(0).uniform(size=(60, 3))
+    y = 1 + X.sum(axis=1)
+    if kind is TableClassifier:
+        y = np.where(y > 2.5, "high", "low")
+    return kind(model, random_state=0, **parameters).fit(as_frame(X), y)
+
+
 MODELS = {
     "single": lambda: fitted(assignment_neighbors=3),
     "classes": lambda: fitted(FALLClassifier),
     "search": lambda: fitted(FALLRegressorCV, grid={"n_neighbors": [3, 5]}),
     "ensemble": lambda: fitted(FALLEnsembleRegressor, n_estimators=3, search=None),
+    "table": lambda: fitted_table(
+        TableRegressor, FALLRegressor(20, assignment_neighbors=3), target="log"
+    ),
+    "classes of a table": lambda: fitted_table(TableClassifier, FALLClassifier(20)),
 }
 
 
@@ -49,14 +85,17 @@ def change(model, number):
         model.forget(rng.integers(0, 50, 2))
         return
     X = rng.uniform(size=(rng.integers(1, 4), 3))
-    y = 10 * X[:, 0]
-    if hasattr(getattr(model, "model", model), "classes_"):
+    y, now = 10 * X[:, 0], model.model if isinstance(model, OnlineModel) else model
+    if hasattr(now, "encoding_"):
+        X, y = as_frame(X), pandas.Series(y)
+    if hasattr(now, "classes_"):
         y = np.where(y > 5, "high", "low")
     model.partial_fit(X, y, None if number % 3 else rng.uniform(0.5, 2, len(X)))
 
 
 def answers(model):
-    return model.predict_proba(Q) if hasattr(model, "classes_") else model.predict(Q)
+    rows = as_frame(Q) if hasattr(model, "encoding_") else Q
+    return model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -78,7 +117,6 @@ def test_a_model_that_is_opened_again_is_the_one_that_saw_the_same_calls(name, p
 
 
 def test_frames_with_names_are_replayed_without_a_warning(path):
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(np.random.default_rng(0).uniform(size=(30, 2)), columns=["a", "b"])
     FALLRegressor(random_state=0).fit(frame, frame["a"]).save(path)
     with open_online(path) as online:
@@ -99,6 +137,38 @@ def test_a_call_that_the_model_refuses_is_not_in_the_journal(path):
         assert_array_equal(online.model.predict(Q), before)
     with open_online(path) as online:
         assert_array_equal(online.model.predict(Q), before)
+
+
+def test_rows_that_a_table_refuses_are_not_in_the_journal(path):
+    MODELS["table"]().save(path)
+    with open_online(path) as online:
+        before = answers(online.model)
+        with pytest.raises(ValueError, match="no column 'day'"):
+            online.partial_fit(as_frame(Q).drop(columns="day"), Q[:, 0])
+        with pytest.raises(ValueError, match="log"):
+            online.partial_fit(as_frame(Q), -Q[:, 0])
+        assert online.n_calls == 0
+        assert_array_equal(answers(online.model), before)
+
+
+def test_a_table_may_hold_its_target_as_a_column(path):
+    MODELS["table"]().save(path)
+    alone, rows = locallinear.load(path), as_frame(Q).assign(target=1.0 + Q[:, 0])
+    with open_online(path) as online:
+        online.partial_fit(rows, "target")
+    alone.partial_fit(rows, "target")
+    with open_online(path) as online:
+        assert_array_equal(answers(online.model), answers(alone))
+
+
+def test_the_number_of_a_call_says_which_models_hold_it(path):
+    fitted().save(path)
+    with open_online(path) as online:
+        assert online.partial_fit(Q, Q[:, 0]) == 1
+        model, number = online.numbered()
+        assert (number, model.n_samples_fit_) == (1, 65)
+        assert online.forget([0]) == 2
+        assert (number, model.n_samples_fit_) == (1, 65)
 
 
 def test_a_journal_that_cannot_be_written_leaves_the_model_as_it_was(path):
@@ -161,43 +231,82 @@ def test_threads_take_turns(path):
 
 # --- Kills --------------------------------------------------------------------------------------
 
-LEARNING = """
-import sys
-sys.path.insert(0, sys.argv[2])
-from test_online import change, open_online
-with open_online(sys.argv[1]) as online:
-    for number in range(online.n_calls, 100_000):
-        change(online, number)
-        print(number, flush=True)
-        if number % 10 == 9:
-            online.compact()
+# Makes a process per line that it reads, so that Python starts once for all of them.
+NURSERY = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from test_online import in_the_nursery
+for line in sys.stdin:
+    task, _, path = line.rstrip("\\n").partition(" ")
+    child = os.fork()
+    if not child:
+        in_the_nursery(task, path)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("end", flush=True)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_a_process_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing(path):
-    fitted(assignment_neighbors=3).save(path)
+def in_the_nursery(task, path):
+    """What a process does that is not the one of the tests; it prints its own number first."""
+    print(os.getpid(), flush=True)
+    try:
+        with open_online(path) as online:
+            for number in range(online.n_calls, 100_000 if task == "learn" else 0):
+                change(online, number)
+                print(number, flush=True)
+                if number % 10 == 9:
+                    online.compact()
+    except JournalError as error:
+        print(error, flush=True)
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    """A process that makes others: returns a function that has one do a task."""
+    if not hasattr(os, "fork"):
+        pytest.skip("no processes by fork, and no SIGKILL")
+    command = [sys.executable, "-c", NURSERY, os.path.dirname(__file__)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+
+    with subprocess.Popen(command, **pipes) as process:
+
+        def begin(task, path):
+            """Begin the task; returns the number of its process, and the lines that it prints."""
+            print(task, path, file=process.stdin, flush=True)
+            number = int(process.stdout.readline())
+            return number, takewhile(lambda line: line != "end\n", process.stdout)
+
+        yield begin
+        process.stdin.close()
+
+
+@pytest.mark.parametrize(("name", "kills"), [("single", N_KILLS), ("table", -(-N_KILLS // 4))])
+def test_a_process_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing(
+    name, kills, path, nursery
+):
+    MODELS[name]().save(path)
     alone, told = locallinear.load(path), 0
     chance = random.Random(0)
-    command = [sys.executable, "-c", LEARNING, str(path), os.path.dirname(__file__)]
-    for _ in range(N_KILLS):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            first = process.stdout.readline()
-            threading.Timer(chance.uniform(0, 0.2), process.send_signal, (signal.SIGKILL,)).start()
-            lines = [first, *process.stdout]
-        acknowledged = int([line for line in lines if line.endswith("\n")][-1]) + 1
+    for _ in range(kills):
+        number, lines = nursery("learn", path)
+        first = next(lines)
+        threading.Timer(chance.uniform(0, 0.2), os.kill, (number, signal.SIGKILL)).start()
+        acknowledged = int([first, *lines][-1]) + 1
         with open_online(path) as online:
             # The last call may be in the journal without the word that it is.
             assert acknowledged <= online.n_calls <= acknowledged + 1
             for number in range(told, online.n_calls):
                 change(alone, number)
             told = online.n_calls
-            assert_array_equal(online.model.predict(Q), alone.predict(Q))
-            assert_array_equal(online.model.labels_, alone.labels_)
+            assert_array_equal(answers(online.model), answers(alone))
+            held = [getattr(model, "estimator_", model).labels_ for model in (online.model, alone)]
+            assert_array_equal(*held)
 
 
-def test_a_torn_end_of_the_journal_loses_only_what_was_never_acknowledged(path, tmp_path):
-    fitted().save(path)
+@pytest.mark.parametrize("name", ["single", "table"])
+def test_a_torn_end_of_the_journal_loses_only_what_was_never_acknowledged(name, path, tmp_path):
+    MODELS[name]().save(path)
     journal = path.with_name(path.name + ".journal")
     log = journal.with_name(journal.name + "-wal")
     online = open_online(path)
@@ -249,15 +358,11 @@ def test_a_compaction_that_is_interrupted_applies_nothing_twice(path, stop, monk
 # --- Refused --------------------------------------------------------------------------------------
 
 
-def test_a_second_writer_is_told_who_holds_the_journal(path):
+def test_a_second_writer_is_told_who_holds_the_journal(path, nursery):
     fitted().save(path)
-    code = f"from locallinear.io import open_online; open_online({str(path)!r})"
     with open_online(path):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
-    assert done.returncode == 1
-    assert f"is held by process {os.getpid()} on " in done.stderr
+        _, lines = nursery("open", path)
+        assert f"is held by process {os.getpid()} on " in "".join(lines)
     with open_online(path) as online:
         assert online.n_calls == 0
 
@@ -294,6 +399,9 @@ def test_a_closed_model_is_read_and_not_changed(path):
     assert len(online.model.predict(Q)) == len(Q)
     with pytest.raises(ValueError, match="was closed; open it again with open_online"):
         change(online, 0)
+    with pytest.raises(ValueError, match="was closed; open it again with open_online"):
+        online.compact()
+    online.close()  # a second time, as `with` and a handler may
 
 
 def test_bytes_that_are_no_journal_are_refused(path):

@@ -21,6 +21,7 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
+    TableRegressor,
 )
 from locallinear.models.samples import Column
 
@@ -55,6 +56,14 @@ def classifier():
 MAKERS = {name: lambda name=name: single(name) for name in NEIGHBORHOODS}
 MAKERS |= {"ensemble": ensemble, "classifier": classifier}
 MAKERS |= {"ensemble of classifiers": lambda: ensemble(FALLEnsembleClassifier)}
+
+
+def table():
+    X, y, _ = problem()
+    return TableRegressor(FALLRegressor(8), target="log", random_state=0).fit(X, y)
+
+
+MAKERS |= {"table": table}
 
 
 def updates(model, number):
@@ -184,6 +193,17 @@ def test_a_search_answers_from_one_moment_of_its_best_estimator():
     assert (search.predict(Q) != before).any()
 
 
+def test_a_moment_of_a_table_is_not_reached_by_later_rows():
+    model, Q = table(), problem()[2]
+    now, why = model.at_this_moment(), model.explain(Q)
+    before = model.predict(Q)
+    model.partial_fit(Q, 1100 + Q[:, 0]).forget([0])
+    assert_array_equal(now.predict(Q), before)
+    assert_array_equal(why.model.predict(Q), before)
+    assert (model.predict(Q) != before).any()
+    assert (now.n_samples_fit_, model.n_samples_fit_) == (150, 156)
+
+
 def test_of_two_columns_made_from_one_only_the_first_is_in_its_memory():
     column = Column(np.arange(4.0)).append(np.array([4.0]))
     one, other = column.append(np.array([5.0])), column.append(np.array([-5.0]))
@@ -242,7 +262,8 @@ class Interrupt:
 
 def known(model, Q):
     """All that tells whether two models are the same."""
-    return [numbers_of(model, Q), answer(model, Q), model.labels_, model.n_samples_fit_]
+    labels = getattr(model, "estimator_", model).labels_
+    return [numbers_of(model, Q), answer(model, Q), labels, model.n_samples_fit_]
 
 
 def equal(one, other):
@@ -262,7 +283,11 @@ def forget(model):
     return model.forget(range(0, model.n_samples_fit_, 5))
 
 
-CASES = [(name, change) for name in ("euclidean", "forest", "ensemble") for change in (add, forget)]
+CASES = [
+    (name, change)
+    for name in ("euclidean", "forest", "ensemble", "table")
+    for change in (add, forget)
+]
 CASES += [("euclidean", fit_again), ("classifier", fit_again)]
 
 

@@ -1,10 +1,6 @@
 """Searches however the work is cut, and among other tools."""
 
-import json
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -24,9 +20,11 @@ from locallinear import (
     FALLClassifierCV,
     FALLRegressorCV,
 )
+from locallinear.grids import DEFAULT
 from locallinear.runtime import chunks
 from locallinear.search import anchor_sets, folds
 from searches import GRID, SMALL, same_results
+from sklearn_checks import check_all
 
 # The result does not depend on how the work is cut
 
@@ -83,38 +81,19 @@ def test_without_a_seed_all_configurations_have_the_same_anchors(samples):
 # Among other tools
 
 
-CHECK = """
-import json, sys, warnings
-import locallinear
-from sklearn.utils.estimator_checks import check_estimator
-warnings.simplefilter("error")
-estimator = getattr(locallinear, sys.argv[1])()
-results = check_estimator(estimator, on_fail=None, on_skip=None)
-print(json.dumps([[r["check_name"], r["status"], repr(r["exception"])] for r in results]))
-"""
-
-
-NAMES = ["FALLRegressorCV", "FALLClassifierCV"]
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["FALLRegressorCV", "FALLClassifierCV"])
 def test_scikit_learns_checks_all_pass_and_none_is_skipped(name):
-    """With the default grid.
+    """With all neighbourhoods of the default grid: its other values take the same paths."""
+    grid = {"neighborhood": DEFAULT["neighborhood"], "n_neighbors": [3, 5], "n_anchors": [30]}
+    check_all(name, {"grid": grid})
 
-    In a process of its own, since scipy reads the variable when it is imported; without it
-    scikit-learn skips its array API checks.
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", CHECK, name],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)
-    assert len(results) > 50
-    assert [r for r in results if r[1] != "passed"] == []
+
+@pytest.mark.parametrize("kind", [FALLRegressorCV, FALLClassifierCV])
+def test_the_default_grid_is_searched_on_few_samples(kind):
+    X, y = load_iris(return_X_y=True)
+    model = kind(random_state=0).fit(X[::3], y[::3])
+    assert model.n_configurations_ == 14_400
+    assert model.score(X, y) > 0.8
 
 
 def test_it_nests_in_cross_validation(samples):

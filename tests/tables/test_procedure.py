@@ -1,13 +1,12 @@
 """The procedure behind a table: rows are drawn from all folds, and judged as time allows."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
 from locallinear import FALLRegressor, TableRegressor
+from locallinear.runtime.budgets import Budget
 from locallinear.tables import procedure
 from locallinear.tables.procedure import Task, drawn_rows, fold_numbers, sampled_rows
 
@@ -16,7 +15,7 @@ def task_of(n, seed=0, budget=None):
     y = np.random.default_rng(0).normal(size=n)
     folds = fold_numbers(y, False, seed)
     X = pd.DataFrame({"a": y})
-    return Task(X, y, False, None, folds, (), "accurate", None, seed, 0, time.monotonic(), budget)
+    return Task(X, y, False, None, folds, (), "accurate", None, seed, 0, Budget(budget))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])

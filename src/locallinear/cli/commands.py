@@ -8,6 +8,7 @@ import click
 
 from .. import __version__
 from ..io import ModelFileError
+from ..runtime.budgets import Budget
 from ..runtime.extras import MissingExtraError
 from ..tables.read import PARQUET
 from ..tables.table import TableError
@@ -40,8 +41,9 @@ from .outputs import contributions, explained_row, predictions, unlike_anything,
 from .terminal import echo
 
 MAX_ROWS = 100_000
-# The parts of a time budget for the model, and for that of few regimes.
-FIT_SHARE, COMPANION_SHARE = 0.8, 0.1
+# The part of a time budget for the model; the rest is for other models, and one of few regimes.
+# The latter has some seconds in any case.
+FIT_SHARE, COMPANION_SECONDS = 0.8, 1.0
 
 # What `explain` writes, by the ending of the file.
 FORMS = {".html": "html", ".htm": "html"} | dict.fromkeys([".csv", *PARQUET], "csv")
@@ -173,14 +175,15 @@ def fit(data: Path, out: Path | None, quick: bool, cluster: str | None, **option
         echo(f"The model is in {out}; locallinear predict and explain take it.", err=True)
         return
     with destination(out) as place:
-        budget = options["time_budget"]
+        budget = Budget(options["time_budget"])
         problem = read_problem(data, options)
-        model = fit_model(problem, options, FIT_SHARE * budget)
+        to_fit = FIT_SHARE * budget.seconds - budget.elapsed()
+        model = fit_model(problem, options, max(to_fit, COMPANION_SECONDS))
         replaced = out.is_file()
         write_file(model.save, place)
         if not quick:
             print_comparison(model, problem, options)
-        print_summary(model, options, COMPANION_SHARE * budget)
+        print_summary(model, options, max(budget.left(), COMPANION_SECONDS))
     if out != STANDARD_OUTPUT:
         print_next_steps(out, data, replaced)
 

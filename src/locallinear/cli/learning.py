@@ -149,7 +149,6 @@ def make_model(problem: Problem, options: Options, budget: float | None, verbose
         search: Any = FALLClassifierCV if problem.classify else FALLRegressorCV
         model = search(
             grid,
-            time_budget=budget and 0.7 * budget,
             n_jobs=options["jobs"],
             random_state=options["seed"],
             verbose=verbose,
@@ -250,7 +249,7 @@ def print_comparison(
 def print_summary(model: TableModel, options: Options, budget: float | None = None) -> Companion:
     """Print the chosen parameters, and the regimes of the model or of its simple companion.
 
-    Returns the companion. `budget` limits the seconds of the search for the companion.
+    Returns the companion. `budget` is the number of seconds for the companion.
     """
     if model.best_params_:
         echo("\nChosen parameters:\n")

@@ -206,6 +206,8 @@ def regime_lines(
             "says of rows that neither of them had seen:",
             92,
         )
+    if total < model.n_samples_fit_:
+        lines.append(f"It is fitted to {total:,} rows, drawn at random.")
     for r in range(shown):
         size = int(regimes.sizes[r])
         head = f"{r + 1}. {names[r]}: {plural(size, 'row')} ({size / total:.0%})"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from ..geometry.cells import divide
 from .graphs import sized
 from .lookup import Visit
 
@@ -35,45 +36,51 @@ class Cells:
 
     def __init__(self, found: Sequence[tuple[int, Array, Array]]):
         self._found = found
-        self.boxes = [(lowest, highest) for _, lowest, highest in found]
 
     def __len__(self) -> int:
-        return len(self.boxes)
+        return len(self._found)
 
     def joined(self, more: Sequence[tuple[int, Array, Array]]) -> "Cells":
         """The same with the cells of more partitions."""
         return Cells([*self._found, *more])
 
     @cached_property
-    def _centres(self) -> tuple[cKDTree, Rows]:
-        """A tree over the centres of all cells, and the partition of each cell."""
-        owners = np.repeat(np.arange(len(self)), [len(lowest) for lowest, _ in self.boxes])
-        return cKDTree(np.concatenate([(low + high) / 2 for low, high in self.boxes])), owners
+    def _boxes(self) -> tuple[Array, Array, Rows]:
+        """The corners of all cells, and the partition of each."""
+        _, lowest, highest = zip(*self._found, strict=True)
+        owners = np.repeat(np.arange(len(self)), [len(corners) for corners in lowest])
+        return np.concatenate(lowest), np.concatenate(highest), owners
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        """A tree over the centres of all cells."""
+        lowest, highest, _ = self._boxes
+        return cKDTree((lowest + highest) / 2)
+
+    @cached_property
+    def _groups(self) -> tuple[NDArray, ...]:
+        """The cells in groups of near ones, as `kernels.boxes.in_reach` takes them."""
+        lowest, highest, owners = self._boxes
+        C = len(owners)
+        members = divide(self._tree.data, np.arange(C), -(-C // round(np.sqrt(C))))
+        order, sizes = members[members >= 0], np.count_nonzero(members >= 0, axis=1)
+        starts = np.cumsum([0, *sizes])
+        held = lowest[order], highest[order]
+        whole = np.minimum.reduceat(held[0], starts[:-1]), np.maximum.reduceat(held[1], starts[:-1])
+        return *held, owners[order], starts, *whole
 
     def home(self, points: Array) -> Rows:
         """The partition with the nearest centre of a cell, per query."""
-        tree, owners = self._centres
-        return owners[tree.query(points)[1]]
+        return self._boxes[2][self._tree.query(points)[1]]
 
-    def within(self, p: int, points: Array, bounds: Array) -> Mask:
-        """Which queries have a cell of partition p within their bounds."""
-        lowest, highest = self.boxes[p]
-        near = np.zeros(len(points), dtype=bool)
-        if not len(lowest):
-            return near
-        left = np.flatnonzero(_in_reach(points, bounds, lowest.min(axis=0), highest.max(axis=0)))
-        for low, high in zip(lowest, highest, strict=True):
-            if not len(left):
-                break
-            hit = _in_reach(points[left], bounds[left], low, high)
-            near[left[hit]] = True
-            left = left[~hit]
-        return near
+    def within(self, points: Array, bounds: Array) -> Mask:
+        """Whether each partition has a cell within the bound of each query, (P, q)."""
+        from ..kernels.boxes import in_reach  # compiled: loaded when needed
 
-
-def _in_reach(points: Array, bounds: Array, low: Array, high: Array) -> Mask:
-    outside = points - np.clip(points, low, high)
-    return np.sqrt(np.einsum("qd,qd->q", outside, outside)) <= bounds * (1 + SLACK)
+        out = np.zeros((len(self), len(points)), dtype=bool)
+        reach = (bounds * (1 + SLACK)) ** 2
+        in_reach(np.ascontiguousarray(points), reach, *self._groups, out)
+        return out
 
 
 @sized
@@ -98,24 +105,24 @@ class Visits:
 def visit_home(cells: Cells, points: Array) -> Visits:
     """Each query visits one partition: its home."""
     home = cells.home(points)
-    queries = [np.flatnonzero(home == p) for p in range(len(cells))]
+    order = np.argsort(home, kind="stable")
+    queries = np.split(order, np.searchsorted(home[order], np.arange(1, len(cells))))
     return Visits(points, np.full(len(points), np.inf), queries)
 
 
 def visit_others(cells: Cells, before: Visits, bounds: Array) -> Visits:
     """Each query visits the other partitions that can hold a neighbour."""
-    queries = []
-    for p, at_home in enumerate(before.queries):
-        near = cells.within(p, before.points, bounds)
-        near[at_home] = False
-        queries.append(np.flatnonzero(near))
-    return Visits(before.points, bounds, queries)
+    near = cells.within(before.points, bounds)
+    for here, at_home in zip(near, before.queries, strict=True):
+        here[at_home] = False
+    return Visits(before.points, bounds, [np.flatnonzero(here) for here in near])
 
 
 def visit_of(visits: Visits, partitions: Sequence[int]) -> Visit:
     """The queries that visit one of these partitions."""
-    where = np.zeros((len(visits.points), len(partitions)), dtype=bool)
-    for j, p in enumerate(partitions):
-        where[visits.queries[p], j] = True
-    queries = np.flatnonzero(where.any(axis=1))
-    return Visit(queries, visits.points[queries], visits.bounds[queries], where[queries])
+    of_each = [visits.queries[p] for p in partitions]
+    queries = of_each[0] if len(of_each) == 1 else np.unique(np.concatenate(of_each))
+    where = np.zeros((len(queries), len(partitions)), dtype=bool)
+    for j, visiting in enumerate(of_each):
+        where[np.searchsorted(queries, visiting), j] = True
+    return Visit(queries, visits.points[queries], visits.bounds[queries], where)

@@ -6,7 +6,7 @@ fitted samples stay on the workers as Dask objects that know how they were made,
 those of a lost worker again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -36,7 +36,7 @@ from .draw import first_of_permutation
 from .explanation import DaskExplanation
 from .gathering import Gathering, column_of
 from .geometry import NEIGHBORHOODS, counted_samples, fit_geometry_of
-from .graphs import bundles_of, settled, with_each_task
+from .graphs import Layer, bundles_of, settled, with_each_task
 from .inputs import check_rows, learn_features, partitions_of
 from .neighbors import Places
 from .order import order_of
@@ -48,8 +48,6 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 # Partitions of queries are put together up to so many queries.
 GROUP_ROWS = 10_000
-# A group of queries: X, Z and the neighbours that were found.
-Queries = tuple[Delayed, Delayed, Delayed]
 
 
 class DaskFALL(Gathering, BaseEstimator):
@@ -199,12 +197,15 @@ class DaskFALL(Gathering, BaseEstimator):
         n_bytes = sum(tables.sizes) * len(tables.origin) * 8
         order = order_of(parts, starts(tables.sizes), None, n_bytes)
         random = check_random_state(self.random_state)
-        places = first_of_permutation(random, len(order), self.n_anchors)
+        before = random.get_state()
+        # Drawn while the workers look for samples that two partitions have: mostly, none is.
+        places = first_of_permutation(random, order.expected, self.n_anchors)
+        if len(order) != order.expected:
+            random.set_state(before)
+            places = first_of_permutation(random, len(order), self.n_anchors)
         rows = order.numbers(places)
-        (points,) = gather(parts, tables.sizes, rows, ("Z",))
         (in_units,) = gather(tables.partitions, tables.sizes, rows, ("X",))
-        assert points is not None
-        return Anchors(points, rows=rows), in_units
+        return Anchors(self._geometry.space.transform(in_units), rows=rows), in_units
 
     def _models_around(
         self, points: Array, tables: Tables, parts: list[Delayed], cells: Cells
@@ -213,8 +214,9 @@ class DaskFALL(Gathering, BaseEstimator):
         names = ("Z", "targets", "weights") if tables.weighted else ("Z", "targets")
         n_near = min(self.n_anchor_neighbors, sum(tables.counts))
         places = Places(parts, starts(tables.sizes), bundles_of(parts), cells)
+        layer = Layer("anchors")
         located = delayed(self._geometry.nearness.points(points))
-        (found,) = dask.compute(*places.nearest([located], n_near, names))
+        (found,) = dask.compute(*layer.results(places.nearest(layer, [located], n_near, names)))
         Z, Y = found.columns["Z"], found.columns["targets"]
         counted = np.ones(found.rows.shape)
         if tables.weighted:
@@ -259,9 +261,12 @@ class DaskFALL(Gathering, BaseEstimator):
             names = ("Z", "targets", "weights") if weighted else ("Z", "targets")
             parts = [*old, *new]
             places = Places(parts, starts(sizes), bundles_of(parts), cells)
-            points = [delayed(_points)(part) for part in new]
-            pairs = zip(new, places.nearest(points, n_near, names, models), strict=True)
-            assigned = [delayed(assign_new)(part, models, near, total) for part, near in pairs]
+            layer = Layer("update")
+            points = [layer.task(_points, part) for part in new]
+            pairs = zip(new, places.nearest(layer, points, n_near, names, models), strict=True)
+            assigned = layer.results(
+                [layer.task(assign_new, part, models, near, total) for part, near in pairs]
+            )
         else:
             assigned = [delayed(assign)(part, 0, models, None, 1) for part in new]
         self._weighted, self._total_weight = weighted, self._total_weight + tables.total_weight
@@ -304,34 +309,39 @@ class DaskFALL(Gathering, BaseEstimator):
     def _fitted(self) -> Fitted:
         return Fitted(self._geometry, self._models, self._constant, self.alpha, self.weights)
 
-    def _each_group(self, X: Any) -> tuple[Delayed, list[Queries], list[float]]:
-        """What tasks know of the model, and X, Z and neighbours of each group of queries.
+    def _each_group(self, X: Any, answer: Callable, *given: Any) -> tuple[list[Delayed], list]:
+        """What a function of the model and of X, Z and neighbours returns for groups of queries.
 
-        A group is one partition or several small ones. The last list has the sizes of the groups,
+        A group is one partition or several small ones. The list has the sizes of the groups,
         NaN where these are unknown.
         """
         check_is_fitted(self)
         check_after_fit(self)
         checks.check_enough_samples(self.n_neighbors, sum(self._counts))
         queries, fitted, like = partitions_of(X, "X"), delayed(self._fitted()), self._like()
+        layer = Layer(answer.__name__)
         blocks = [
-            delayed(check_rows)(number, like, block)
+            layer.task(check_rows, number, like, block)
             for number, block in enumerate(queries.partitions)
         ]
-        groups, sizes = _grouped(blocks, queries.sizes)
-        located = [delayed(_located, nout=2)(fitted, rows) for rows in groups]
+        groups, sizes = _grouped(layer, blocks, queries.sizes)
+        located = [layer.entries(layer.task(_located, fitted, rows), 2) for rows in groups]
         places = Places(self._parts, starts(self._sizes), self._bundles, self._cells)
-        found = places.nearest([points for _, points in located], self.n_neighbors, self._columns)
-        of_groups = zip(groups, located, found, strict=True)
-        return fitted, [(rows, Z, near) for rows, (Z, _), near in of_groups], sizes
+        points = [where for _, where in located]
+        found = places.nearest(layer, points, self.n_neighbors, self._columns)
+        answers = [
+            layer.task(answer, fitted, rows, Z, near, *given)
+            for rows, (Z, _), near in zip(groups, located, found, strict=True)
+        ]
+        return layer.results(answers), sizes
 
     def predict_numeric(self, X: Any) -> da.Array:
         """Predictions (q, m) whatever the shape of y was; for a classifier the classes' scores."""
-        fitted, groups, sizes = self._each_group(X)
+        groups, sizes = self._each_group(X, predict)
         m = self._models.shape[2]
         blocks = [
-            da.from_delayed(delayed(predict)(fitted, Z, found), (size, m), dtype=np.float64)
-            for (_, Z, found), size in zip(groups, sizes, strict=True)
+            da.from_delayed(group, (size, m), dtype=np.float64)
+            for group, size in zip(groups, sizes, strict=True)
         ]
         return da.concatenate(blocks)
 
@@ -347,9 +357,7 @@ class DaskFALL(Gathering, BaseEstimator):
         DaskExplanation
             Its fields are Dask arrays; `compute` returns a `LocalExplanation`.
         """
-        fitted, groups, sizes = self._each_group(X)
-        baseline = delayed(self.mean_target)
-        blocks = [delayed(explain)(fitted, *each, baseline, self._flat) for each in groups]
+        blocks, sizes = self._each_group(X, explain, self.mean_target, self._flat)
         about = {
             "baseline": self.mean_target,
             "feature_weights": getattr(self, "feature_weights_", None),
@@ -389,12 +397,12 @@ class DaskFALL(Gathering, BaseEstimator):
 
 
 def _grouped(
-    blocks: list[Delayed], sizes: Sequence[int] | None
-) -> tuple[list[Delayed], list[float]]:
+    layer: Layer, blocks: list[str], sizes: Sequence[int] | None
+) -> tuple[list[str], list[float]]:
     """Partitions of queries, small ones put together, and how many queries each has."""
     if sizes is None:
         return blocks, [np.nan] * len(blocks)
-    groups: list[list[Delayed]] = []
+    groups: list[list[str]] = []
     totals: list[float] = []
     for block, size in zip(blocks, sizes, strict=True):
         if groups and totals[-1] + size <= GROUP_ROWS:
@@ -403,7 +411,7 @@ def _grouped(
         else:
             groups.append([block])
             totals.append(size)
-    joined = [group[0] if len(group) == 1 else delayed(_stacked)(*group) for group in groups]
+    joined = [group[0] if len(group) == 1 else layer.task(_stacked, *group) for group in groups]
     return joined, totals
 
 

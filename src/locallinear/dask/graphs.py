@@ -4,14 +4,19 @@
   which results on workers it needs, and it looks at the whole graph again for each list.
 - A task whose only large input is a partition gets small things as values, not as results of other
   tasks: then the worker with the partition is the only one that Dask considers for it.
+- Many tasks that hang together are one layer of a graph. `delayed` makes a layer per task, and
+  looks at all layers before it each time.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import getitem
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import numpy as np
 from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
 from dask.sizeof import sizeof
 from distributed import futures_of, wait
 
@@ -37,6 +42,39 @@ def _size_of_attributes(value: Any) -> int:
 def with_each_task(value: Any, n_bytes: int) -> Any:
     """A value that many tasks need: itself if it is small, else a task of its own."""
     return value if n_bytes <= SMALL else delayed(value)
+
+
+class Layer:
+    """Tasks that become one layer of a graph.
+
+    A task is known by its key, a text. Other tasks get the key as an argument in place of the
+    result.
+    """
+
+    def __init__(self, name: str):
+        self.name = f"{name}-{uuid4().hex}"
+        self._tasks: dict[Any, Any] = {}
+        self._inputs: dict[str, Delayed] = {}
+
+    def task(self, function: Callable, *given: Any) -> str:
+        """Add a task; the arguments are values, keys of tasks, and results of other graphs."""
+        key = f"{function.__name__.strip('_')}-{self.name}-{len(self._tasks)}"
+        for value in given:
+            if isinstance(value, Delayed):
+                self._inputs[value.key] = value
+        known = (value.key if isinstance(value, Delayed) else value for value in given)
+        self._tasks[key] = (function, *known)
+        return key
+
+    def entries(self, key: str, count: int) -> list[str]:
+        """The first entries of the list that a task returns, each as a task."""
+        return [self.task(getitem, key, i) for i in range(count)]
+
+    def results(self, keys: Sequence[str]) -> list[Delayed]:
+        """What some of the tasks return."""
+        given: Any = list(self._inputs.values())
+        graph = HighLevelGraph.from_collections(self.name, self._tasks, dependencies=given)
+        return [Delayed(key, graph, layer=self.name) for key in keys]
 
 
 def settled(parts: Sequence[Delayed]) -> list[Delayed]:

@@ -74,8 +74,12 @@ def merge(n_near: int, *answers: Nearest) -> Nearest:
         np.concatenate([getattr(found, name) for found in answers])
         for name in ("queries", "distances", "rows")
     )
-    order = np.lexsort((rows, distances, queries))
-    order = order[place_in_run(queries[order]) < n_near]
+    # Where each query has candidates of one answer only, these are in order already.
+    order = np.argsort(queries, kind="stable")
+    q, d, r = queries[order], distances[order], rows[order]
+    if not ((q[1:] > q[:-1]) | (d[1:] > d[:-1]) | ((d[1:] == d[:-1]) & (r[1:] > r[:-1]))).all():
+        order = np.lexsort((rows, distances, queries))
+    order = order[place_in_run(q) < n_near]
     columns = {
         name: np.concatenate([found.columns[name] for found in answers])[order]
         for name in answers[0].columns

@@ -15,7 +15,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .cells import Cells, visit_home, visit_of, visit_others
-from .graphs import in_groups, sized
+from .graphs import Layer, in_groups, sized
 from .lookup import Candidates, Nearest, Visit, look_up, merge, place_in_run
 
 Array = NDArray[np.float64]
@@ -68,56 +68,68 @@ class Places:
 
     def nearest(
         self,
-        groups: Sequence[Delayed],
+        layer: Layer,
+        groups: Sequence[Any],
         n_near: int,
         names: Sequence[str],
         models: Array | None = None,
-    ) -> list[Delayed]:
+    ) -> list[str]:
         """The nearest samples of groups of queries, each as a task that returns `Found`.
 
         Parameters
         ----------
-        groups : the points of each group
+        layer : where the tasks are added
+        groups : tasks that return the points of each group
         n_near : K; there are at least so many samples with weight
         names, models : the columns that are wanted, as for `lookup.look_up`
         """
-        cells, given = delayed(self.cells), (n_near, tuple(names), models)
-        out: list[Delayed] = []
+        task, cells, given = layer.task, delayed(self.cells), (n_near, tuple(names), models)
+        out: list[str] = []
         for wave in in_groups(groups, WAVE):
-            home = [delayed(visit_home)(cells, points) for points in wave]
-            near = self._ask(home, *given)
+            home = [task(visit_home, cells, points) for points in wave]
+            near = self._ask(layer, home, *given)
             if len(self.parts) > 1:
-                others = [
-                    delayed(visit_others)(cells, visits, delayed(_bounds)(found, points, n_near))
-                    for visits, found, points in zip(home, near, wave, strict=True)
+                bounds = [
+                    task(_bounds, found, points, n_near)
+                    for found, points in zip(near, wave, strict=True)
                 ]
-                more = zip(near, self._ask(others, *given), strict=True)
-                near = [delayed(merge)(n_near, *pair) for pair in more]
-            out += [delayed(_as_tables)(found, n_near) for found in near]
+                others = [
+                    task(visit_others, cells, *pair) for pair in zip(home, bounds, strict=True)
+                ]
+                more = zip(near, self._ask(layer, others, *given), strict=True)
+                near = [task(merge, n_near, *pair) for pair in more]
+            out += [task(_as_tables, found, n_near) for found in near]
         return out
 
     def _ask(
-        self, visits: list[Delayed], n_near: int, names: tuple[str, ...], models: Array | None
-    ) -> list[Delayed]:
+        self,
+        layer: Layer,
+        visits: list[str],
+        n_near: int,
+        names: tuple[str, ...],
+        models: Array | None,
+    ) -> list[str]:
         """What the partitions answer to the visits of each group, merged."""
-        answers: list[list[Delayed]] = [[] for _ in visits]
+        answers: list[list[str]] = [[] for _ in visits]
         for bundle in self.bundles:
-            here = [delayed(visit_of)(of_group, tuple(bundle)) for of_group in visits]
+            here = [layer.task(visit_of, of_group, tuple(bundle)) for of_group in visits]
             parts, firsts = [self.parts[p] for p in bundle], tuple(self.firsts[p] for p in bundle)
-            task = delayed(look_up, nout=len(here))
-            found = task(n_near, names, models, firsts, *parts, *here)
+            task = layer.task(look_up, n_near, names, models, firsts, *parts, *here)
+            found = layer.entries(task, len(here))
             for of_group, visit, candidates in zip(answers, here, found, strict=True):
                 # The merge also needs the visit: so Dask does not fuse it into the search, which
                 # would send all visits to every worker.
                 of_group += [visit, candidates]
-        return [_merged(n_near, of_group) for of_group in answers]
+        return [_merged(layer, n_near, of_group) for of_group in answers]
 
 
-def _merged(n_near: int, answers: list[Delayed]) -> Delayed:
+def _merged(layer: Layer, n_near: int, answers: list[str]) -> str:
     """The nearest candidates of one group; answers are visits and candidates in turn."""
-    merged = [delayed(_merge_answers)(n_near, *group) for group in in_groups(answers, 2 * FAN_IN)]
+    merged = [
+        layer.task(_merge_answers, n_near, *group) for group in in_groups(answers, 2 * FAN_IN)
+    ]
     while len(merged) > 1:
-        merged = [delayed(merge)(n_near, *group) for group in in_groups(merged, FAN_IN)]
+        merged = [layer.task(merge, n_near, *group) for group in in_groups(merged, FAN_IN)]
     return merged[0]
 
 

@@ -1,13 +1,16 @@
 """The distinct samples of all partitions in lexicographic order: how many, and which are where.
 
 A local model draws its anchors by their place in this order. Here each partition sorts its own
-samples, and sends a range of the order to each of several buckets, where equal samples of different
-partitions meet. A bucket keeps only the numbers of its samples, in order.
+samples. Partitions that are at one place together send a range of the order to each of several
+buckets, where equal samples of different partitions meet. A bucket keeps only the numbers of its
+samples, in order.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import dask
 import numpy as np
@@ -15,14 +18,17 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from ..geometry.distinct import distinct_rows
+from .graphs import Layer, bundles_of, in_groups, settled
 from .partition import Part
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 # About how many bytes a bucket sorts, and how many buckets there are at most.
-BUCKET_BYTES = 32 * 2**20
+BUCKET_BYTES = 64 * 2**20
 MAX_BUCKETS = 128
+# About how many bytes of samples one task sends to the buckets.
+CUT_BYTES = 256 * 2**20
 # Samples of each partition per bucket that decide where buckets begin.
 KEYS_PER_BUCKET = 16
 
@@ -34,13 +40,19 @@ class Order:
     Attributes
     ----------
     buckets : list of Delayed
-        Sample numbers of consecutive ranges of the order.
-    counts : array
-        How many each bucket has.
+        Sample numbers of consecutive ranges of the order. They may not be computed yet.
+    expected : int
+        How many samples there are if no two partitions have the same one; 0 if nobody counted.
     """
 
     buckets: list[Delayed]
-    counts: Rows
+    expected: int
+
+    @cached_property
+    def counts(self) -> Rows:
+        """How many samples each bucket has."""
+        found = dask.compute(*(delayed(len)(bucket) for bucket in self.buckets))
+        return np.array(found, dtype=np.intp)
 
     def __len__(self) -> int:
         return int(self.counts.sum())
@@ -71,22 +83,22 @@ def order_of(
     """
     n_buckets = max(1, min(len(parts), MAX_BUCKETS, -(-n_bytes // BUCKET_BYTES)))
     runs = [delayed(_sorted_rows)(part, features) for part in parts]
-    if n_buckets == 1:
-        keys = np.empty((0, 1))
-    else:
+    keys, expected = np.empty((0, 1)), 0
+    if n_buckets > 1:
         runs = list(dask.persist(*runs))
         pairs = zip(parts, runs, strict=True)
         sampled = dask.compute(*(delayed(_keys)(*pair, features, n_buckets) for pair in pairs))
-        keys = _bucket_starts(sampled, n_buckets)
-    pieces = [
-        delayed(_cut, nout=n_buckets)(part, run, first, features, keys, n_buckets)
-        for part, run, first in zip(parts, runs, firsts, strict=True)
-    ]
-    buckets = dask.persist(
-        *(delayed(_merge)(*(of_part[b] for of_part in pieces)) for b in range(n_buckets))
-    )
-    counts = dask.compute(*(delayed(len)(bucket) for bucket in buckets))
-    return Order(list(buckets), np.array(counts, dtype=np.intp))
+        keys, expected = _bucket_starts(sampled, n_buckets), sum(n for _, n in sampled)
+    layer, pieces = Layer("order"), []
+    together = max(1, CUT_BYTES * len(parts) // n_bytes)
+    bundles = bundles_of(settled(parts))
+    for some in (some for bundle in bundles for some in in_groups(bundle, together)):
+        given = [each for p in some for each in (parts[p], runs[p])]
+        numbered = tuple(firsts[p] for p in some)
+        cut = layer.task(_cut, numbered, features, keys, n_buckets, *given)
+        pieces.append(layer.entries(cut, n_buckets))
+    merged = [layer.task(_merge, *of_bucket) for of_bucket in zip(*pieces, strict=True)]
+    return Order(list(dask.persist(*layer.results(merged))), expected)
 
 
 def _values(part: Part, rows: Rows, features: Rows | None) -> Array:
@@ -101,17 +113,17 @@ def _sorted_rows(part: Part, features: Rows | None) -> Rows:
     return distinct_rows(Z if features is None else Z[:, features], part.columns.get("weights"))[0]
 
 
-def _keys(part: Part, rows: Rows, features: Rows | None, n_buckets: int) -> tuple[Array, float]:
-    """Some samples of a partition, evenly over its order, and how many each stands for."""
+def _keys(part: Part, rows: Rows, features: Rows | None, n_buckets: int) -> tuple[Array, int]:
+    """Some samples of a partition, evenly over its order, and how many samples there are."""
     size = min(len(rows), KEYS_PER_BUCKET * n_buckets)
     some = rows[(np.arange(size) * len(rows)) // max(size, 1)]
-    return _values(part, some, features), len(rows) / max(size, 1)
+    return _values(part, some, features), len(rows)
 
 
-def _bucket_starts(sampled: Sequence[tuple[Array, float]], n_buckets: int) -> Array:
+def _bucket_starts(sampled: Sequence[tuple[Array, int]], n_buckets: int) -> Array:
     """Where all buckets but the first begin, so that they get about equally many samples."""
     keys = np.concatenate([keys for keys, _ in sampled])
-    mass = np.concatenate([np.full(len(keys), each) for keys, each in sampled])
+    mass = np.concatenate([np.full(len(keys), n / max(len(keys), 1)) for keys, n in sampled])
     order = np.lexsort(keys.T[::-1])
     upto = np.cumsum(mass[order])
     wanted = upto[-1] * np.arange(1, n_buckets) / n_buckets
@@ -119,15 +131,28 @@ def _bucket_starts(sampled: Sequence[tuple[Array, float]], n_buckets: int) -> Ar
 
 
 def _cut(
-    part: Part, rows: Rows, first: int, features: Rows | None, starts: Array, n_buckets: int
+    firsts: Sequence[int], features: Rows | None, starts: Array, n_buckets: int, *given: Any
 ) -> list[tuple[Array, Rows]]:
-    """The samples of a partition for each bucket, and their numbers."""
-    edges = np.zeros(n_buckets + 1, dtype=np.intp)
-    edges[-1] = len(rows)
-    values = _values(part, rows, features)
-    if n_buckets > 1:
-        edges[1:-1] = np.searchsorted(_comparable(values), _comparable(starts))
-    return [(values[a:b].copy(), first + rows[a:b]) for a, b in pairwise(edges)]
+    """The samples of some partitions for each bucket, and their numbers.
+
+    `given` are the partitions and their rows in order, in turn; `firsts` the number of the first
+    sample of each.
+    """
+    pieces: list[list[tuple[Array, Rows]]] = [[] for _ in range(n_buckets)]
+    for first, part, rows in zip(firsts, given[::2], given[1::2], strict=True):
+        edges = np.zeros(n_buckets + 1, dtype=np.intp)
+        edges[-1] = len(rows)
+        values = _values(part, rows, features)
+        if n_buckets > 1:
+            edges[1:-1] = np.searchsorted(_comparable(values), _comparable(starts))
+        for of_bucket, (a, b) in zip(pieces, pairwise(edges), strict=True):
+            of_bucket.append((values[a:b], first + rows[a:b]))
+    return [_joined(of_bucket) for of_bucket in pieces]
+
+
+def _joined(pieces: Sequence[tuple[Array, Rows]]) -> tuple[Array, Rows]:
+    values, numbers = zip(*pieces, strict=True)
+    return np.concatenate(values), np.concatenate(numbers)
 
 
 def _comparable(points: Array) -> NDArray:
@@ -138,6 +163,5 @@ def _comparable(points: Array) -> NDArray:
 
 def _merge(*pieces: tuple[Array, Rows]) -> Rows:
     """The numbers of the distinct samples of a bucket, in order; of equal ones the first."""
-    values = np.concatenate([piece[0] for piece in pieces])
-    numbers = np.concatenate([piece[1] for piece in pieces])
+    values, numbers = _joined(pieces)
     return numbers[distinct_rows(values, None)[0]] if len(numbers) else numbers

@@ -47,8 +47,8 @@ class Fitted:
         return combine.normalised(neighbor_weights(found.distances, self.weights, given))
 
 
-def predict(fitted: Fitted, Z: Array, found: Found) -> Array:
-    """Algorithm 2 for queries in the feature space: (q, m)."""
+def predict(fitted: Fitted, X: Array, Z: Array, found: Found) -> Array:
+    """Algorithm 2 for queries X, which are Z in the feature space: (q, m)."""
     shares, columns = fitted.shares(found), found.columns
     out = np.empty((len(Z), fitted.models.shape[2]))
     row_bytes = (shares.shape[1] * Z.shape[1] + len(fitted.models)) * 8

@@ -25,13 +25,15 @@ from ..io import save
 from ..models.fall import FALL
 from ..models.samples import Made
 from ..models.siblings import groups_of, in_order_of, sharing_memory
-from ..runtime.budgets import warn_if_late
+from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
+from ..runtime.threads import one_blas_thread
 from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS, NOT_SEARCHED, check_grid
-from ..search.splits import Split
-from .clock import GENEROUS, JUDGED_BY, SEARCHED_BY, Clock
+from ..search.planning import Samples
+from ..search.search import Search
+from ..search.splits import Split, may_thin
 from .groups import Group, make_groups, plan_groups
 from .mean import Mean
 from .members import (
@@ -51,6 +53,11 @@ Array = NDArray[np.float64]
 # What a file holds of a fitted ensemble beside its members.
 FITTED = ["best_params_", "kinds_", "cv_prediction_", "cv_score_"]
 FITTED += ["n_features_in_", "feature_names_in_", "classes_", "calibration_"]
+
+# The part of a time budget that is for members, and of the rest that is to compare kinds of them.
+MEMBERS, COMPARING = 0.4, 0.25
+# A group of several members takes at most so many times as long as one of one member.
+LARGE_GROUP = 3.0
 
 
 class Ensemble(Mean):
@@ -139,12 +146,29 @@ class Ensemble(Mean):
         return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, **known: Any) -> Self:
+        budget = Budget(self.time_budget)
+        self.fit_within(budget, X, y, sample_weight, groups, **known)
+        budget.warn_if_late(stacklevel=5)
+        return self
+
+    def fit_within(
+        self,
+        budget: Budget,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        **known: Any,
+    ) -> Self:
+        """Fit within a budget that may have begun before, in place of `time_budget`."""
         with self.writing():
             fresh = self.unfitted()
-            fresh._fit_fresh(X, y, sample_weight, groups, **known)
+            fresh._fit_fresh(budget, X, y, sample_weight, groups, **known)
             return self.become(fresh)
 
-    def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any, **known: Any) -> None:
+    def _fit_fresh(
+        self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any, **known: Any
+    ) -> None:
         """Fit an ensemble that nobody reads yet."""
         inputs, targets = self._check_samples(X, y, **known)
         weights = check_sample_weights(sample_weight, len(inputs))
@@ -152,7 +176,7 @@ class Ensemble(Mean):
         seed = fixed_seed(self.random_state)
         template = self._member_class() if self.estimator is None else self.estimator
         template._validate_params()  # scikit-learn leaves it out in a fit within a fit
-        clock = Clock(self.time_budget)
+        n_members = self.n_estimators
         if self.search is None:
             kinds, shares = [Kind({}, self.max_features)], np.ones(1)
             self.best_params_ = {}
@@ -166,13 +190,13 @@ class Ensemble(Mean):
                 seed,
                 classes=is_classifier(self),
             )
-            given = splits, inputs, targets, weights, seed
-            kinds, shares = self._choose_kinds(template, *given, clock)
-        n_members = self._n_members(clock)
+            known_samples = Samples(inputs, targets, weights, seed)
+            kinds, shares, n_members = self._choose_kinds(template, known_samples, splits, budget)
+            if self._cv_folds is not None:
+                budget.judging = 0.0  # all samples were predicted by members that had not seen them
         counts = counts_of(shares, n_members)
         samples = X, y, inputs, targets, weights
-        self._fit_members(template, kinds, counts, *samples, seed, clock)
-        warn_if_late(self.time_budget, clock.started)
+        self._fit_members(template, kinds, counts, *samples, seed, budget)
 
     def _fit_members(
         self,
@@ -185,17 +209,15 @@ class Ensemble(Mean):
         targets: NDArray,
         weights: Array | None,
         seed: int,
-        clock: Clock,
+        budget: Budget,
     ) -> None:
         """Fit so many members of each kind; `inputs` and `targets` are X and y, checked."""
         plan = plan_groups(kinds, counts, self.n_neighborhoods, template)
-        chances = self._feature_chances(
-            [kinds[group.kind] for group in plan], inputs, targets, weights
-        )
-        # Groups side by side, and where these are few or unequal, threads within them.
-        threads = max(1, 2 * effective_n_jobs(self.n_jobs) // len(plan))
-        made = make_groups(template, kinds, plan, chances, seed, threads)
-        fitted = self._fit_groups(made, X, y, weights, clock)
+        workers = effective_n_jobs(self.n_jobs)
+        used = [kinds[group.kind] for group in plan]
+        chances = self._feature_chances(used, inputs, targets, weights, workers)
+        made = make_groups(template, kinds, plan, chances, seed, workers)
+        fitted = self._fit_groups(made, X, y, weights, budget)
         self.estimators_ = [member for group in fitted for member in group]
         self._set_kinds(kinds, plan[: len(fitted)])
 
@@ -212,15 +234,29 @@ class Ensemble(Mean):
         counts = np.array([kind["n_members"] for kind in self.kinds_])
         samples = X, y, inputs, targets, weights
         seed = fixed_seed(self.random_state)
-        other._fit_members(template, kinds, counts, *samples, seed, Clock(None))
+        other._fit_members(template, kinds, counts, *samples, seed, Budget(None))
         return other
 
-    def _n_members(self, clock: Clock) -> int:
-        """How many members the time is enough for; more anchors per neighbourhood gain little."""
-        if clock.is_past(JUDGED_BY):
+    def _members_seconds(self, budget: Budget, seconds: float) -> float:
+        """Seconds to keep for members, and for judging them, if one group takes so many.
+
+        0 is for groups that were not timed.
+        """
+        n_groups = min(self.n_estimators, self.n_neighborhoods)
+        group = seconds * (1 + budget.judging)
+        all_groups = n_groups * group if group else np.inf
+        return max(group, min(all_groups, MEMBERS * budget.seconds))
+
+    def _n_members(self, budget: Budget, seconds: float) -> int:
+        """How many members the time is enough for, if a group of one member takes so many seconds.
+
+        More anchors per neighbourhood gain little.
+        """
+        n_groups = min(self.n_estimators, self.n_neighborhoods)
+        if budget.left_to_fit() <= seconds:
             return 1
-        if clock.is_past(GENEROUS):
-            return min(self.n_estimators, self.n_neighborhoods)
+        if budget.left_to_fit() < LARGE_GROUP * n_groups * seconds:
+            return n_groups
         return self.n_estimators
 
     def _set_kinds(self, kinds: list[Kind], plan: list[Group]) -> None:
@@ -237,32 +273,26 @@ class Ensemble(Mean):
         ]
 
     def _feature_chances(
-        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None
+        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None, n_jobs: int
     ) -> Array:
         """How likely the neighbourhoods of these kinds use each feature, (d,)."""
         if all(kind.max_features == 1 for kind in kinds):
             return np.ones(X.shape[1])
-        return feature_chances(X, self._numeric(y), weights)
+        return feature_chances(X, self._numeric(y), weights, n_jobs)
 
     def _more_kinds(self, search: Any) -> list[Kind]:
         """Kinds to try beside those of the search."""
         return []
 
     def _choose_kinds(
-        self,
-        template: FALL,
-        splits: list[Split],
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-        clock: Clock,
-    ) -> tuple[list[Kind], Array]:
-        """Kinds of members by a search, and their shares by cross-validation.
+        self, template: FALL, samples: Samples, splits: list[Split], budget: Budget
+    ) -> tuple[list[Kind], Array, int]:
+        """Kinds of members by a search, their shares by cross-validation, and how many members.
 
         Sets `best_params_`, `cv_prediction_` and `cv_score_`, and for classes `calibration_`.
         """
         assert self.search is not None
+        y, weights = samples.y, samples.weights
         grid = check_grid(self.search, template, "search")
         fixed = {
             name: [value]
@@ -270,28 +300,35 @@ class Ensemble(Mean):
             if name not in NOT_SEARCHED
         }
         search = self._search_class(
-            fixed | grid, n_jobs=self.n_jobs, random_state=seed, verbose=self.verbose
+            fixed | grid, n_jobs=self.n_jobs, random_state=samples.seed, verbose=self.verbose
         )
-        scored = search.run_search(X, y, weights, splits, seed, clock.at(SEARCHED_BY))
+
+        def after(seconds: float) -> float:
+            members = self._members_seconds(budget, seconds)
+            return members + COMPARING * max(0.0, budget.seconds - members)
+
+        thin = may_thin(self.cv, self.max_samples)
+        scored, splits = search.run_search(samples, splits, budget, after, thin)
         self.best_params_ = {name: search.best_params_[name] for name in grid}
-        if scored.interrupted or clock.is_past(JUDGED_BY):  # no time to compare kinds
-            clock.run_out()
+        if scored.interrupted:
             kinds = [best_kind(search, list(grid))]
         else:
             kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
         numeric = self._numeric(y)
-        found = OutOfFold(len(kinds), splits, *numeric.shape)
-        for number, kind in enumerate(kinds):
-            if kind.configuration is None:
-                predictions = self._try_kind(template, kind, splits, X, y, weights, seed)
-            else:
-                predictions = [
-                    self._all_targets(prediction, y[train])
-                    for prediction, (train, _) in zip(
-                        scored.predictions_of(kind.configuration), splits, strict=True
-                    )
-                ]
-            found.set(number, predictions)
+        seconds = scored.schedule.expected.get(search.best_params_.get("neighborhood"), 0.0)
+        found = OutOfFold(splits, *numeric.shape)
+        # The best first, since the time may not be enough for all.
+        order = sorted(
+            range(len(kinds)), key=lambda i: kinds[i].configuration != search.best_index_
+        )
+        for some in [order] if budget.is_endless else [[i] for i in order]:
+            if found.numbers and budget.left() < self._members_seconds(budget, seconds):
+                break
+            tried = [kinds[i] for i in some]
+            predictions = self._try_kinds(tried, template, samples, splits, scored)
+            for i, of_kind in zip(some, predictions, strict=True):
+                found.set(i, of_kind)
+        kinds = [kinds[i] for i in found.numbers]
         tested = found.tested
         v = None if weights is None else weights[tested]
         shares = best_shares(found.predictions(), numeric[tested], v)
@@ -299,38 +336,40 @@ class Ensemble(Mean):
         scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
         self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
         self._cv_folds = fold_numbers(splits, len(y))
-        return kinds, shares
+        return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
 
-    def _try_kind(
+    def _try_kinds(
         self,
+        kinds: list[Kind],
         template: FALL,
-        kind: Kind,
+        samples: Samples,
         splits: list[Split],
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-    ) -> list[Array]:
-        """Predictions (q, m) of each split's test samples by one member of a kind."""
-        parallel = Parallel(min(effective_n_jobs(self.n_jobs), len(splits)), prefer="threads")
-        given = template, kind, X, y, weights, seed
-        return parallel(delayed(self._predict_split)(*given, *split) for split in splits)
+        scored: Search,
+    ) -> list[list[Array]]:
+        """Predictions (q, m) of each split's test samples, by one member of each kind."""
+        given = template, samples, splits, scored
+        each = [(kind, number) for kind in kinds for number in range(len(splits))]
+        with one_blas_thread():
+            parallel = Parallel(self.n_jobs, prefer="threads")
+            found = parallel(delayed(self._predict_split)(*one, *given) for one in each)
+        return [found[first : first + len(splits)] for first in range(0, len(found), len(splits))]
 
     def _predict_split(
         self,
-        template: FALL,
         kind: Kind,
-        X: Array,
-        y: NDArray,
-        weights: Array | None,
-        seed: int,
-        train: NDArray[np.intp],
-        test: NDArray[np.intp],
+        number: int,
+        template: FALL,
+        samples: Samples,
+        splits: list[Split],
+        scored: Search,
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
+        (train, test), X, y, weights = splits[number], samples.X, samples.y, samples.weights
+        if kind.configuration is not None:
+            return self._all_targets(scored.prediction_of(kind.configuration, number), y[train])
         v = None if weights is None else weights[train]
-        chances = self._feature_chances([kind], X[train], y[train], v)
-        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, seed, 1)
+        chances = self._feature_chances([kind], X[train], y[train], v, 1)
+        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, samples.seed, 1)
         self._fit_group(members, X[train], y[train], v)
         return members[0].predict_numeric(X[test])
 
@@ -374,25 +413,28 @@ class Ensemble(Mean):
         save(self, path)
 
     def _fit_groups(
-        self, groups: list[list[FALL]], X: Any, y: Any, weights: Array | None, clock: Clock
+        self, groups: list[list[FALL]], X: Any, y: Any, weights: Array | None, budget: Budget
     ) -> list[list[FALL]]:
         """Fit groups, or as many as the time allows; an interrupt keeps those fitted so far."""
-        size = len(groups) if clock.is_endless else effective_n_jobs(self.n_jobs)
-        began = clock.elapsed()
+        size = len(groups) if budget.is_endless else effective_n_jobs(self.n_jobs)
+        began = budget.elapsed()
         fitted: list[list[FALL]] = []
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
         n_members = sum(map(len, groups))
         with Bar(n_members, "members", title="Fitting", show=bool(self.verbose)) as bar:
             try:
                 for first in range(0, len(groups), size):
-                    per_batch = (clock.elapsed() - began) * size / max(first, 1)
-                    if first and clock.elapsed() + per_batch > clock.budget:
+                    spent = budget.elapsed() - began
+                    per_batch = spent * size / max(first, 1)
+                    if first and per_batch + budget.judging * (spent + per_batch) > budget.left():
                         break
                     batch = groups[first : first + size]
                     calls = (delayed(self._fit_group)(group, X, y, weights) for group in batch)
                     # One by one, so that not all copies of the samples exist at once.
                     with interruptible():
                         for group in parallel(calls):
+                            for member in group:  # parts of the queries have a thread each
+                                member.n_jobs = 1
                             others = [member for one in fitted for member in one]
                             fitted.append(sharing_memory(group, others))
                             bar.advance(len(group))
@@ -403,7 +445,7 @@ class Ensemble(Mean):
                     f"The fit was interrupted; the ensemble has {sum(map(len, fitted))} of "
                     f"{n_members} members.",
                     InterruptedWarning,
-                    stacklevel=5,  # past scikit-learn's check of the parameters
+                    stacklevel=8,  # past scikit-learn's check of the parameters
                 )
         return fitted
 

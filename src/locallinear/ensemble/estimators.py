@@ -54,8 +54,10 @@ class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensembl
         used whole.
     time_budget : float, default=None
         Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
-        members share the time. A short budget gives fewer members. An interrupt from the keyboard
-        keeps the members that are fitted by then, and one member if the search still runs.
+        members share the time. A short budget chooses kinds on fewer samples and gives fewer
+        members. A warning says where one configuration and one member alone take much longer. An
+        interrupt from the keyboard keeps the members that are fitted by then, and one member if the
+        search still runs.
     n_jobs : int, default=None
         Threads, in which members are fitted and predict side by side. Without a time budget,
         results do not depend on it.
@@ -205,8 +207,10 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
         used whole.
     time_budget : float, default=None
         Seconds that the fit may take; None for no end. The search, the comparison of kinds and the
-        members share the time. A short budget gives fewer members. An interrupt from the keyboard
-        keeps the members that are fitted by then, and one member if the search still runs.
+        members share the time. A short budget chooses kinds on fewer samples and gives fewer
+        members. A warning says where one configuration and one member alone take much longer. An
+        interrupt from the keyboard keeps the members that are fitted by then, and one member if the
+        search still runs.
     n_jobs : int, default=None
         Threads, in which members are fitted and predict side by side. Without a time budget,
         results do not depend on it.

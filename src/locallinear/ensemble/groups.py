@@ -65,14 +65,16 @@ def make_groups(
 ) -> list[list[FALL]]:
     """The members of each group, not fitted yet; those of one group differ by their seeds.
 
-    `chances` (d,) are how likely a neighbourhood uses each feature.
+    `chances` (d,) are how likely a neighbourhood uses each feature. `n_jobs` threads fit all
+    groups: these side by side, and with threads within them, more where there are more members.
     """
-    rng = check_random_state(seed)
+    rng, total = check_random_state(seed), sum(group.size for group in groups)
     made: list[list[FALL]] = []
     number = 0
     for group in groups:
         kind = kinds[group.kind]
-        first = clone(template).set_params(**kind.params, n_jobs=n_jobs)
+        threads = max(1, min(n_jobs, round(2 * n_jobs * group.size / total)))
+        first = clone(template).set_params(**kind.params, n_jobs=threads)
         allowed = check_features(first.neighborhood_features, len(chances))
         features = draw_features(chances, allowed, kind.max_features, rng)
         if features is not None:

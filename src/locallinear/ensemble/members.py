@@ -118,9 +118,9 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
     return {n: v.item() if isinstance(v, np.generic) else v for n, v in params.items()}
 
 
-def feature_chances(Z: Array, Y: Array, weights: Array | None) -> Array:
+def feature_chances(Z: Array, Y: Array, weights: Array | None, n_jobs: int) -> Array:
     """How likely each feature is drawn: half alike for all, half as much as it decides."""
-    found, _ = learn_metric(Z, Y, weights, ROUNDS, None)
+    found, _ = learn_metric(Z, Y, weights, ROUNDS, n_jobs)
     return 0.5 / Z.shape[1] + 0.5 * found / found.sum()
 
 
@@ -145,8 +145,9 @@ class OutOfFold:
     A sample that several splits test gets the mean, one that none tests is left out.
     """
 
-    def __init__(self, n_kinds: int, splits: list[Split], n: int, m: int):
-        self._sums = np.zeros((n_kinds, n, m))
+    def __init__(self, splits: list[Split], n: int, m: int):
+        self._of_kind: dict[int, Array] = {}
+        self._shape = n, m
         self._tests = [test for _, test in splits]
         self._times = np.zeros(n)
         for test in self._tests:
@@ -154,8 +155,15 @@ class OutOfFold:
 
     def set(self, kind: int, predictions: list[Array]) -> None:
         """Take note of a kind's predictions (q, m) for the test samples of each split."""
+        sums = np.zeros(self._shape)
         for test, prediction in zip(self._tests, predictions, strict=True):
-            self._sums[kind, test] += prediction
+            sums[test] += prediction
+        self._of_kind[kind] = sums[self.tested] / self._times[self.tested, None]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the kinds that have predictions, in increasing order."""
+        return sorted(self._of_kind)
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -163,8 +171,8 @@ class OutOfFold:
         return self._times > 0
 
     def predictions(self) -> Array:
-        """Of the tested samples."""
-        return self._sums[:, self.tested] / self._times[self.tested, None]
+        """Of the tested samples, by the kinds in the order of `numbers`."""
+        return np.stack([self._of_kind[kind] for kind in self.numbers])
 
 
 def fold_numbers(splits: list[Split], n: int) -> Rows | None:

@@ -6,6 +6,7 @@ them. So the caller can order the candidates by distance and row, and the answer
 both structures.
 """
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,10 @@ class Few:
     def __init__(self, points: Array, start: int, stop: int):
         self.stop = stop
         self._start, self._points = start, points[start:stop]
+
+    def moved(self, points: Array) -> "Few":
+        """The same rows in other memory."""
+        return Few(points, self._start, self.stop)
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
         """Rows (q, c) that include the nearest points of this part, padded with -1."""
@@ -80,6 +85,12 @@ class Cells:
         self._centre = points[start:stop].mean(axis=0)
         self._single = Matrices.of(points, self._rows, self._centre, np.float32)
         self._double: Matrices | None = None
+
+    def moved(self, points: Array) -> "Cells":
+        """The same rows in other memory."""
+        other = copy.copy(self)
+        other._points = points
+        return other
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
         """Rows (q, c) that include the nearest points of this part, padded with -1."""
@@ -124,20 +135,16 @@ class Matrices:
         cls, points: Array, rows: NDArray[np.int32], centre: Array, precision: type[np.floating]
     ) -> "Matrices":
         """Matrices of the rows (C, S) of points, less the centre; -1 is no row."""
+        from ..kernels.nearest import fill_cells  # compiled: loaded when needed
+
         (C, S), d = rows.shape, points.shape[1]
         spread = points[rows[:, 0]].var(axis=0) if C else np.zeros(d)
         features = np.argsort(-spread, kind="stable")
         cells = np.full((C, d + -d % 4, S), np.inf, dtype=precision)
         cells[:, d:] = 0
         lowest = np.zeros((d + -d % 4, C), dtype=precision)
-        highest, largest = np.zeros_like(lowest), 0.0
-        for number, members in enumerate(rows):
-            held = members[members >= 0]
-            offset = (points[held] - centre)[:, features]
-            largest = max(largest, float(np.einsum("nd,nd->n", offset, offset).max()))
-            with np.errstate(over="ignore"):  # then this precision is not used
-                cells[number, :d, : len(held)] = offset.T
-                lowest[:d, number], highest[:d, number] = offset.min(axis=0), offset.max(axis=0)
+        highest = np.zeros_like(lowest)
+        largest = fill_cells(points, rows, centre, features, cells, lowest, highest)
         return cls(cells, rows, lowest, highest, features, centre, np.sqrt(largest))
 
     def search(

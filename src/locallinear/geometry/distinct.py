@@ -39,18 +39,28 @@ def distinct_rows(Z: Array, weights: Array | None) -> tuple[Array, Array]:
 def _distinct_on_device(Z: Array, weights: Array | None) -> tuple[Array, Array]:
     """The same with the functions that all arrays have: sorts that keep the order of equal rows."""
     xp = namespace(Z)
-    weights = xp.ones_like(Z[:, 0]) if weights is None else weights
-    weighted = flat_nonzero(weights > 0)
-    rows = at(weighted, xp.argsort(at(Z[:, 0], weighted), stable=True))
+    rows = _sorted_by(Z[:, 0], None if weights is None else flat_nonzero(weights > 0))
     first = at(Z[:, 0], rows)
-    if bool(xp.all(first[1:] != first[:-1])):
-        return rows, at(weights, rows)
-    rows = weighted
-    for feature in reversed(range(Z.shape[1])):
-        rows = at(rows, xp.argsort(at(Z[:, feature], rows), stable=True))
-    ordered = at(Z, rows)
-    differs = xp.any(ordered[1:, :] != ordered[:-1, :], axis=1)
-    always = xp.ones_like(rows[:1], dtype=xp.bool)
-    total = cumulative_sum(at(weights, rows), axis=0)[xp.concat([differs, always])]
-    mass = xp.concat([total[:1], total[1:] - total[:-1]])
-    return rows[xp.concat([always, differs])], mass
+    same, never = first[1:] == first[:-1], xp.zeros_like(rows[:1], dtype=xp.bool)
+    starts = xp.concat([~never, ~same])
+    if bool(xp.any(same)):
+        tied = xp.concat([same, never]) | xp.concat([never, same])
+        ordered = rows[tied]
+        for feature in reversed(range(Z.shape[1])):
+            ordered = _sorted_by(Z[:, feature], ordered)
+        rows[tied], points = ordered, at(Z, ordered)
+        starts[tied] = xp.concat([~never, xp.any(points[1:, :] != points[:-1, :], axis=1)])
+    mass = xp.ones_like(first) if weights is None else at(weights, rows)
+    if bool(xp.all(starts)):
+        return rows, mass
+    ends = xp.concat([starts[1:], ~never])
+    total = cumulative_sum(xp.astype(mass, xp.float64), axis=0)[ends]
+    return rows[starts], xp.concat([total[:1], total[1:] - total[:-1]])
+
+
+def _sorted_by(values: Array, rows: Array | None) -> Array:
+    """Row numbers, all or those given, by these values (n,); equal ones stay in their order."""
+    xp = namespace(values)
+    if rows is None:
+        return xp.argsort(values, stable=True)
+    return at(rows, xp.argsort(at(values, rows), stable=True))

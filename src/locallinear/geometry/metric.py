@@ -12,11 +12,13 @@ way (in logarithms) to the solution for its pairs.
 """
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from ..arrays import AnyArray, at, to_numpy
 from ..kernels.local.combine import cut_at
+from ..runtime.threads import in_threads
 from .distinct import distinct_rows
 from .neighbors import Neighbors
 from .spaces import standardised
@@ -72,18 +74,18 @@ def learn_metric(
         points = X * feature_weights
         near = Neighbors(points).query(points[centres], n_near, n_jobs)[1]
         pair_weights = mass[:, None] * cut_at(sample_weights[near], N_NEAR)
-        solution = _explain_differences(X, Y, centres, near, pair_weights)
+        solution = _explain_differences(X, Y, centres, near, pair_weights, n_jobs)
         feature_weights = _with_unit_mean_square(np.sqrt(feature_weights * solution))
     return feature_weights, scale
 
 
 def _explain_differences(
-    X: Array, Y: Array, centres: Rows, near: Rows, pair_weights: Array
+    X: Array, Y: Array, centres: Rows, near: Rows, pair_weights: Array, n_jobs: int | None
 ) -> Array:
     """Feature weights (d,) that explain the differences between centres and their near samples."""
     d = X.shape[1]
     # Least squares by the normal equations: a (d + 1)² problem for any number of pairs.
-    gram, moment = _normal_equations(X, Y, centres, near, pair_weights)
+    gram, moment = _normal_equations(X, Y, centres, near, pair_weights, n_jobs)
     scale = np.sqrt(np.diag(gram) / pair_weights.sum())
     scale[scale == 0] = 1.0
     gram, moment = gram / np.outer(scale, scale), moment / scale
@@ -96,7 +98,7 @@ def _explain_differences(
 
 
 def _normal_equations(
-    X: Array, Y: Array, centres: Rows, near: Rows, pair_weights: Array
+    X: Array, Y: Array, centres: Rows, near: Rows, pair_weights: Array, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Gram matrix (d + 1, d + 1) and right-hand side (d + 1,); the last entry is for the noise.
 
@@ -104,17 +106,24 @@ def _normal_equations(
     blocks.
     """
     d, n_near = X.shape[1], near.shape[1]
-    gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
     step = max(1, BLOCK_BYTES // (8 * n_near * (d + 1)))
-    for start in range(0, len(centres), step):
-        block = slice(start, start + step)
+    blocks = [slice(start, start + step) for start in range(0, len(centres), step)]
+
+    def equations(block: slice) -> tuple[Array, Array]:
         others, centre = near[block], centres[block, None]
         differences = np.ones((others.size, d + 1))
-        np.square(X[others] - X[centre], out=differences[:, :d].reshape(*others.shape, d))
-        target = np.square(Y[others] - Y[centre]).sum(axis=2).ravel()
+        # `take` leaves Python's lock to other threads, an index does not.
+        gaps = X.take(others, axis=0) - X.take(centre, axis=0)
+        np.square(gaps, out=differences[:, :d].reshape(gaps.shape))
+        target = np.square(Y.take(others, axis=0) - Y.take(centre, axis=0)).sum(axis=2).ravel()
         weighted = differences.T * pair_weights[block].ravel()
-        gram += weighted @ differences
-        moment += weighted @ target
+        return weighted @ differences, weighted @ target
+
+    found = in_threads(equations, blocks, effective_n_jobs(n_jobs))
+    gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
+    for of_block, right in found:  # in one order, whatever the threads do
+        gram += of_block
+        moment += right
     return gram, moment
 
 

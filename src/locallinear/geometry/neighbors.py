@@ -35,8 +35,6 @@ FEW_NUMBERS, FEW_DIFFERENCES = 2**12, 2**20
 MIN_THREADED = 2**22
 # Queries per part, so that the tables of candidates stay small.
 MAX_QUERIES = 512
-# Differences that are made at once, so that they stay in the cache of a processor.
-CACHED = 2**16
 
 
 def neighbor_sets(graph: csr_array, rows: Rows, searchable: Mask | None) -> tuple[Rows, Mask]:
@@ -91,8 +89,11 @@ class Neighbors:
 
     def update(self, points: Array, searchable: Mask | None) -> "Neighbors":
         """The same for these points: rows were appended or removed, or moved in memory."""
-        # Parts of points that have moved would keep the old memory alive.
-        parts = self._parts if np.may_share_memory(points, self.points) else ()
+        parts = self._parts
+        if len(points) < len(self.points):  # the rows have other numbers now
+            parts = ()
+        elif not np.may_share_memory(points, self.points):
+            parts = [part.moved(points) for part in parts]  # else the old memory would stay
         return Neighbors(points, searchable, parts)
 
     def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
@@ -101,6 +102,8 @@ class Neighbors:
         There must be at least n_neighbors searchable rows. `n_jobs` are threads, as in
         scikit-learn, but None is all.
         """
+        from ..kernels.nearest import nearest_candidates  # compiled: loaded when needed
+
         parts, workers = self.build(), 1
         if isinstance(parts[0], Few) and len(X) * self.points.size > FEW_DIFFERENCES:
             self._parts = parts = [Cells(self.points, self.searchable, 0, len(self.points))]
@@ -110,39 +113,12 @@ class Neighbors:
         rows = np.empty(distances.shape, dtype=np.intp)
 
         def search(some: slice) -> None:
-            distances[some], rows[some] = self._query(parts, X[some], n_neighbors)
+            found = [part.candidates(X[some], n_neighbors, self.searchable) for part in parts]
+            candidates = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+            nearest_candidates(X[some], self.points, candidates, distances[some], rows[some])
 
         in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
         return distances, rows
-
-    def _query(self, parts: Parts, X: Array, n_neighbors: int) -> tuple[Array, Rows]:
-        """The same for some of the queries."""
-        found = [part.candidates(X, n_neighbors, self.searchable) for part in parts]
-        rows = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
-        usual = n_neighbors + 1
-        crowded = (rows[:, usual:] >= 0).any(axis=1)
-        if crowded.all() or rows.shape[1] <= 2 * usual:
-            return self._nearest(X, rows, n_neighbors)
-        # A few queries with many ties must not make the tables of all other queries wide.
-        distances = np.empty((len(X), n_neighbors))
-        nearest = np.empty(distances.shape, dtype=np.intp)
-        for group, width in ((crowded, rows.shape[1]), (~crowded, usual)):
-            candidates = rows[group, :width]
-            distances[group], nearest[group] = self._nearest(X[group], candidates, n_neighbors)
-        return distances, nearest
-
-    def _nearest(self, X: Array, rows: Rows, n_neighbors: int) -> tuple[Array, Rows]:
-        """Order candidates (q, c), padded with -1, by exact distance and row; keep the first K."""
-        distances = np.empty(rows.shape)
-        step = max(1, CACHED // max(1, rows.shape[1] * X.shape[1]))
-        for start in range(0, len(X), step):
-            chunk = slice(start, start + step)
-            offset = self.points[rows[chunk]] - X[chunk, None, :]
-            np.einsum("qcd,qcd->qc", offset, offset, out=distances[chunk])
-        np.sqrt(distances, out=distances)
-        distances[rows < 0] = np.inf
-        order = np.lexsort((rows, distances), axis=1)[:, :n_neighbors]
-        return np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
 
     def build(self) -> Parts:
         """Cover all rows with a large part, a recent part and the newest rows."""

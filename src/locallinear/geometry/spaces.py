@@ -7,6 +7,7 @@ original feature in every space.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,10 +116,18 @@ def _moments(X: Array, weights: Array | None) -> tuple[Array, Array, Array]:
 
 def _mean_and_scale(origin: Array, mean_of: MeanOf) -> tuple[Array, Array]:
     """Means minus the origin and standard deviations, as for `_moments`."""
-    mean = mean_of(lambda x: x - origin)
+    mean = mean_of(partial(_offsets, origin))
     xp = namespace(origin)
-    scale = xp.sqrt(mean_of(lambda x: (x - origin - mean) ** 2))
+    scale = xp.sqrt(mean_of(partial(_squared_offsets, origin, mean)))
     return mean, xp.where(scale <= 10 * precision(scale) * xp.abs(origin + mean), 1.0, scale)
+
+
+def _offsets(origin: Array, x: Array) -> Array:
+    return x - origin
+
+
+def _squared_offsets(origin: Array, mean: Array, x: Array) -> Array:
+    return (x - origin - mean) ** 2
 
 
 def _rows_with_weight(X: Array, weights: Array | None) -> tuple[Array, Array]:

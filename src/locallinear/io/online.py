@@ -6,14 +6,14 @@ Opening applies the calls that came since, one by one as they were made, writes 
 removes them from the journal.
 """
 
-import warnings
+from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..runtime.files import sync_folder
 from .journal import Journal, JournalError
@@ -32,7 +32,7 @@ def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     Parameters
     ----------
     path : str or Path
-        A file that `save` wrote: of a single model, of a search or of an ensemble.
+        A file that `save` wrote: of a single model, of a search, of an ensemble or of a table.
     fsync : bool, default=True
         Whether calls wait for the disk. Without it they are much faster; what was learned then
         survives the death of the process, but not a failure of the machine.
@@ -101,53 +101,77 @@ class OnlineModel:
     @property
     def model(self) -> Any:
         """The model as it is now. What others learn later does not reach it."""
-        return self._state[0].at_this_moment()
+        return self.numbered()[0]
 
     @property
     def n_calls(self) -> int:
         """How many calls were ever written down."""
         return self._state[1]
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> None:
-        """Add samples, durably; parameters as for the model's `partial_fit`."""
-        call = {
-            "call": "partial_fit",
-            "X": np.asarray(X, dtype=np.float64),
-            "y": np.asarray(y),
-            "sample_weight": _numbers(sample_weight),
-        }
-        self._apply(call, lambda model: model.partial_fit(X, y, sample_weight))
+    def numbered(self) -> tuple[Any, int]:
+        """The model as it is now, and the number of the last call that it holds."""
+        model, number = self._state
+        return model.at_this_moment(), number
 
-    def forget(self, indices: ArrayLike) -> None:
-        """Remove samples, durably; `indices` as for the model's `forget`."""
-        call = {"call": "forget", "indices": np.asarray(indices).tolist()}
-        self._apply(call, lambda model: model.forget(indices))
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
+        """Add samples, durably; parameters as for the model's `partial_fit`.
 
-    def _apply(self, call: dict[str, Any], change: Any) -> None:
+        Returns
+        -------
+        int
+            The number of the call: `numbered` tells whether a model holds it.
+        """
+
+        def learn(model: Any) -> dict[str, Any]:
+            model.partial_fit(X, y, sample_weight)
+            features, targets = model.as_arrays(X, y)
+            weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+            return {"call": "partial_fit", "X": features, "y": targets, "sample_weight": weights}
+
+        return self._apply(learn)
+
+    def forget(self, indices: ArrayLike) -> int:
+        """Remove samples, durably; `indices` as for the model's `forget`.
+
+        Returns
+        -------
+        int
+            The number of the call.
+        """
+
+        def forget(model: Any) -> dict[str, Any]:
+            model.forget(indices)
+            return {"call": "forget", "indices": np.asarray(indices).tolist()}
+
+        return self._apply(forget)
+
+    def _apply(self, change: Callable[[Any], dict[str, Any]]) -> int:
         """Change a copy of the model, write the call down, and then let readers see the copy."""
         with self._turn:
-            if self._closed:
-                raise ValueError(f"{self.path} was closed; open it again with open_online")
+            self._check_open()
             self._catch_up()  # an interrupted call can be in the journal and not in the model
             changed = self.model
-            change(changed)
-            self._state = changed, self._journal.append(call)
+            call = change(changed)
+            number = self._journal.append(call)
+            self._state = changed, number
+            return number
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError(f"{self.path} was closed; open it again with open_online")
 
     def _catch_up(self) -> None:
         """Apply the calls that the journal has beyond the model."""
         model, held = self._state
         if self._journal.last == held:
             return
-        with warnings.catch_warnings():
-            # Calls hold numbers without the names of features, which were checked before.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            changed = model.at_this_moment()
-            for number, call in self._journal.calls_after(held):
-                held = number
-                if call["call"] == "forget":
-                    changed.forget(call["indices"])
-                else:
-                    changed.partial_fit(call["X"], call["y"], call["sample_weight"])
+        changed = model.at_this_moment()
+        for number, call in self._journal.calls_after(held):
+            held = number
+            if call["call"] == "forget":
+                changed.forget(call["indices"])
+            else:
+                changed.learn_arrays(call["X"], call["y"], call["sample_weight"])
         self._state = changed, held
 
     def compact(self) -> None:
@@ -156,6 +180,7 @@ class OnlineModel:
         Readers go on meanwhile; writers wait.
         """
         with self._turn:
+            self._check_open()
             model, number = self._state
             write_model(model, self.path, journal=self._journal.id, call=number)
             if self._fsync:
@@ -180,14 +205,10 @@ class OnlineModel:
         self.close()
 
 
-def _numbers(values: ArrayLike | None) -> NDArray[np.float64] | None:
-    return None if values is None else np.asarray(values, dtype=np.float64)
-
-
 def _check_learns(model: Any, path: Path) -> None:
     """Refuse models that cannot learn sample by sample."""
-    if not all(hasattr(model, name) for name in ("partial_fit", "forget", "members")):
+    if not all(hasattr(model, name) for name in ("partial_fit", "forget", "learn_arrays")):
         raise ValueError(
-            "open_online needs a single model or an ensemble, which learn sample by sample from "
-            f"arrays, but {path} holds a {type(model).__name__}; use load"
+            "open_online needs a single model, an ensemble or a model of a table, which learn "
+            f"sample by sample, but {path} holds a {type(model).__name__}; use load"
         )

@@ -27,7 +27,8 @@ A_l (Algorithm 3)                               `local.anchors.fit_models`; ridg
 l_i = argmin_l ||y_i − A_lᵀ x̃_i|| (Theorem 3)   `local.models.anchor_residuals`,
                                                 `squared_errors`, `best_anchors`,
                                                 `own_residuals`
-the same by the errors of near samples          `local.models.summed_errors`
+the same by the errors of near samples          `local.models.summed_errors`, compiled in
+                                                `local.summing`
 W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local.models.sample_models`
 α_{h_j}                                         `local.combine.distance_weights`, `cut_at`,
                                                 `normalised`
@@ -44,6 +45,7 @@ predictions and errors for many parameters      `grid.predictions`: v numbers of
 at once                                         L values of λ, C choices of anchors
 the same for models with the same neighbours    `local.siblings`, compiled
 who is near, by distance                        `nearest.nearest_in_cells`, compiled
+boxes within reach of a point                   `boxes.in_reach`, compiled
 the beginning of a random permutation           `shuffle.swaps`, `shuffle.follow_back`, compiled
 shares of leaves in common                      `trees.leaves`
 trees that say who is near                      `trees.random` (extremely randomised),

@@ -83,6 +83,64 @@ def nearest_in_cells(
             found[places[start + i], n:] = -1
 
 
+@njit(cache=True, nogil=True)
+def nearest_candidates(X, points, rows, distances, nearest):
+    """Order candidates by exact distance, and those that are equally far by row; keep the first K.
+
+    Parameters
+    ----------
+    X, points : (q, d) queries and (n, d) points
+    rows : (q, c) candidates, at least K per query; -1 is none
+    distances, nearest : (q, K) to write: distances and rows, nearest first
+    """
+    K = distances.shape[1]
+    squares = np.empty(rows.shape[1])
+    held = np.empty(rows.shape[1], rows.dtype)
+    for i in range(len(X)):
+        n = 0
+        for j in rows[i]:
+            if j < 0:
+                continue
+            square = 0.0
+            for f in range(X.shape[1]):
+                gap = points[j, f] - X[i, f]
+                square += gap * gap
+            squares[n], held[n] = square, j
+            n += 1
+        by_row = np.argsort(held[:n])
+        order = by_row[np.argsort(squares[by_row], kind="mergesort")[:K]]
+        distances[i], nearest[i] = np.sqrt(squares[order]), held[order]
+
+
+@njit(cache=True, nogil=True)
+def fill_cells(points, rows, centre, features, cells, lowest, highest):
+    """Write the points of each cell, less the centre, and their box; returns the largest square.
+
+    Parameters
+    ----------
+    points : (n, d); rows : (C, S), -1 behind the last row of a cell
+    centre : (d,); features : (d,) in which order the features are written
+    cells, lowest, highest : as for `nearest_in_cells`; features past d are left as they are
+    """
+    largest = 0.0
+    for cell in range(len(rows)):
+        for place, j in enumerate(rows[cell]):
+            if j < 0:
+                break
+            square = 0.0
+            for f in range(len(features)):
+                offset = points[j, features[f]] - centre[features[f]]
+                square += offset * offset
+                cells[cell, f, place] = offset
+                value = cells[cell, f, place]
+                if place == 0 or value < lowest[f, cell]:
+                    lowest[f, cell] = value
+                if place == 0 or value > highest[f, cell]:
+                    highest[f, cell] = value
+            largest = max(largest, square)
+    return largest
+
+
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _box_squares(x, lowest, highest, out):
     """Squared distances from a query to the boxes."""

@@ -25,5 +25,5 @@ def an_array_on(device: Any, dtype: str | None, like: AnyArray) -> AnyArray:
     except (RuntimeError, TypeError, AssertionError) as error:
         raise ValueError(
             f'device must be "cpu", "cupy" or a device that torch has here, such as "cuda", but '
-            f"is {device!r}: {error}"
+            f"is {device!r}: {str(error).splitlines()[0]}"
         ) from error

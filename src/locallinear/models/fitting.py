@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -66,8 +67,11 @@ def fit_together(
     checks.check_enough_samples(first.n_neighbors, samples.n_searchable)
     neighbors = geometry.index(samples.points, samples.searchable)
     with one_blas_thread():
-        fitted = [fit_anchors(each, geometry, samples, neighbors, X, Y, graph) for each in siblings]
         neighbors.build()
+        # Siblings side by side, or threads in the search of the only one.
+        given = geometry, samples, neighbors, X, Y, graph, 1 if len(siblings) > 1 else first.n_jobs
+        parallel = Parallel(first.n_jobs, require="sharedmem")
+        fitted = parallel(delayed(fit_anchors)(each, *given) for each in siblings)
         _assign_all(first, fitted, Y)
     return fitted
 
@@ -80,6 +84,7 @@ def fit_anchors(
     X: Array,
     Y: Array,
     graph: csr_array | None,
+    n_jobs: int | None,
 ) -> Fitted:
     """Algorithm 3: choose anchor points, and fit a model on each one's neighbourhood.
 
@@ -111,7 +116,7 @@ def fit_anchors(
         where = space.inverse(points)
     else:
         where = moved(np.array(from_device(p.anchor_selection), dtype=np.float64), X)
-    near, total, padding = _around(p, geometry, samples, neighbors, points, rows, graph)
+    near, total, padding = _around(p, geometry, samples, neighbors, points, rows, graph, n_jobs)
     shaped_by = None
     if p.anchor_alpha == 0 or p.anchor_l1_ratio == 0:
         counted = neighborhood_weights(weights, near, total, padding)
@@ -144,9 +149,9 @@ def _around(
     points: Array,
     rows: Rows | None,
     graph: csr_array | None,
+    n_jobs: int | None,
 ) -> tuple[Rows, float, NDArray[np.bool_] | None]:
     """The samples around anchors, what their weights may add up to, and which do not count."""
-    n_jobs = parameters.n_jobs
     if graph is None:
         n_near = min(parameters.n_anchor_neighbors, samples.n_searchable)
         near = neighbors.query(geometry.nearness.points(points), n_near, n_jobs)[1]

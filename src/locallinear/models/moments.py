@@ -6,11 +6,14 @@ old, and put it in place by one assignment: in `fit` the whole `__dict__` (`unfi
 updates one attribute. Whatever breaks off before that assignment leaves the estimator as it was.
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..runtime.interrupts import interruptible
@@ -56,6 +59,17 @@ class Moments(BaseEstimator):
         mine = {name: getattr(self, name) for name in self._get_param_names()}
         self.__dict__ = fitted.__dict__ | mine
         return self
+
+    def as_arrays(self, X: Any, y: Any) -> tuple[NDArray, NDArray]:
+        """Samples as plain arrays that `learn_arrays` takes, for a journal."""
+        return np.asarray(X, dtype=np.float64), np.asarray(y)
+
+    def learn_arrays(self: Any, X: NDArray, y: NDArray, sample_weight: Any) -> Any:
+        """Add samples that `as_arrays` returned."""
+        with warnings.catch_warnings():
+            # Their names were checked before.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return self.partial_fit(X, y, sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()

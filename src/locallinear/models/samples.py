@@ -186,14 +186,14 @@ class Samples:
         Labels and residuals are of this model alone: they can be written until others see them.
         """
         n, columns, xp = new["Z"].shape[0], dict(self._columns), namespace(self["Z"])
-        before, ones = xp.ones_like(self["Z"][:, 0]), xp.ones_like(new["Z"][:, 0])
+        ones = xp.ones_like(new["Z"][:, 0])
         if weights is not None and "weights" not in columns:
-            columns["weights"] = Column(before)
+            columns["weights"] = Column(xp.ones_like(self["Z"][:, 0]))
         if "weights" in columns:
             new["weights"] = ones if weights is None else weights
         searchable = ones > 0 if weights is None else weights > 0
         if "searchable" not in columns and not bool(xp.all(searchable)):
-            columns["searchable"] = Column(before > 0)
+            columns["searchable"] = Column(xp.ones_like(self["Z"][:, 0]) > 0)
         if "searchable" in columns:
             new["searchable"] = searchable
 

@@ -11,7 +11,7 @@ from ..arrays import AnyArray, is_numpy
 CACHE_BYTES = 4 * 2**20
 
 # A device has no cache that matters, and starting a computation on it costs more.
-DEVICE_BYTES = 256 * 2**20
+DEVICE_BYTES = 2**30
 
 # Larger tables, of all anchors and samples, are held in blocks of at most this size.
 BLOCK_BYTES = 32 * 2**20

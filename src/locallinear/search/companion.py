@@ -18,13 +18,19 @@ from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 
 from ..grids import SIMPLE
 from ..models.fall import FALL
+from ..runtime.budgets import Budget
 from .estimators import FALLClassifierCV, FALLRegressorCV
+from .splits import draw_rows
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 N_FOLDS = 3
 MOST_SAMPLES = 4000
+# With a time budget, a companion is fitted to at most so many samples.
+MOST_FITTED = 20_000
+# The part of a time budget that is for the search and the fit; the rest is for the comparison.
+SEARCHED = 0.6
 # A model with at most so many regimes is its own companion, if it is one model in units.
 FEW = 12
 
@@ -67,7 +73,9 @@ def companion_of(
     n_regimes : int, optional
         The number of anchors of the companion; by default the simplest number within one standard
         error of the best. A model that has few regimes in units is then its own companion.
-    time_budget, n_jobs, random_state : as for `FALLRegressorCV`
+    time_budget : float, optional
+        Seconds for all this; of more than 20,000 samples as many are then drawn at random.
+    n_jobs, random_state : as for `FALLRegressorCV`
 
     Examples
     --------
@@ -82,12 +90,17 @@ def companion_of(
     accurate = estimator.regime_model
     if n_regimes is None and estimator is accurate and _is_readable(accurate):
         return Companion(accurate, 1.0, None)
+    budget = Budget(time_budget)
     X, Y = accurate.training_samples()
     if is_classifier(estimator):
         y = estimator.classes_[Y.argmax(axis=1)]
     else:
         y = Y[:, 0] if accurate.one_target else Y
     weights = accurate.training_weights()
+    rows = np.arange(len(X))
+    if not budget.is_endless:
+        rows = draw_rows(y, MOST_FITTED, random_state, is_classifier(estimator))
+    samples = X[rows], y[rows], None if weights is None else weights[rows]
     wanted = [] if n_regimes is None else [n_regimes]
     grid = SIMPLE | {"n_anchors": sorted({*SIMPLE["n_anchors"], *wanted})}
     kind = FALLClassifierCV if is_classifier(estimator) else FALLRegressorCV
@@ -96,15 +109,14 @@ def companion_of(
         prefer="simple",
         cv=_folds(y, is_classifier(estimator), random_state),
         max_samples=MOST_SAMPLES,
-        time_budget=time_budget,
         n_jobs=n_jobs,
         random_state=random_state,
-    ).fit(X, y, weights)
+    ).fit_within(Budget(time_budget and SEARCHED * time_budget), *samples)
     curve, best = search.simplicity_, search.best_estimator_
     if n_regimes is not None:
-        best = _with_anchors(search, n_regimes, X, y, weights)
+        best = _with_anchors(search, n_regimes, *samples)
     best.take_names(accurate)
-    return Companion(best, _explained(estimator, best, X, y, weights), curve)
+    return Companion(best, _explained(estimator, best, X, y, weights, budget), curve)
 
 
 def _is_readable(model: FALL) -> bool:
@@ -137,8 +149,13 @@ def _with_anchors(search: Any, n_anchors: int, X: Array, y: NDArray, weights: Ar
     return clone(search.best_estimator_).set_params(**params).fit(X, y, weights)
 
 
-def _explained(accurate: Any, simple: FALL, X: Array, y: NDArray, weights: Array | None) -> float:
-    """The share of the accurate model's variance that the simple one has, on unseen rows."""
+def _explained(
+    accurate: Any, simple: FALL, X: Array, y: NDArray, weights: Array | None, budget: Budget
+) -> float:
+    """The share of the accurate model's variance that the simple one has, on unseen rows.
+
+    The rows are those of all folds, or of as many as the time allows.
+    """
     known = accurate.out_of_fold()
     rows = np.arange(len(X))
     if known is None and len(X) > MOST_SAMPLES:
@@ -147,11 +164,14 @@ def _explained(accurate: Any, simple: FALL, X: Array, y: NDArray, weights: Array
     splits = splitter.split(rows, y[rows]) if known is None else PredefinedSplit(known[1]).split()
     parts: list[tuple[Array, Array]] = []
     for train, test in splits:
+        began = budget.left()
         fitted_on = rows[train]
         v = None if weights is None else weights[fitted_on]
         data = X[fitted_on], y[fitted_on], v, X[rows[test]]
         said = _refitted(accurate, *data) if known is None else known[0][test]
         parts.append((said.reshape(len(test), -1), _refitted(simple, *data)))
+        if began - budget.left() > budget.left():
+            break
     said, repeated = (np.concatenate(part) for part in zip(*parts, strict=True))
     left = ((said - repeated) ** 2).sum(axis=0)
     total = ((said - said.mean(axis=0)) ** 2).sum(axis=0)
@@ -162,8 +182,12 @@ def _explained(accurate: Any, simple: FALL, X: Array, y: NDArray, weights: Array
 
 def _refitted(model: Any, X: Array, y: NDArray, weights: Array | None, Q: Array) -> Array:
     """Predictions (q, m) by the model fitted on other samples; for classes, probabilities."""
-    again = clone(model)
+    if model.regime_model is not model:  # an ensemble, which keeps the kinds that it has chosen
+        again = model.refitted(X, y, weights)
+    elif is_classifier(model):
+        again = clone(model).partial_fit(X, y, weights, classes=model.classes_)
+    else:
+        again = clone(model).fit(X, y, weights)
     if not is_classifier(model):
-        return again.fit(X, y, weights).predict(Q).reshape(len(Q), -1)
-    again.partial_fit(X, y, weights, classes=model.classes_)
+        return again.predict(Q).reshape(len(Q), -1)
     return model.probabilities_of(again.predict_scores(Q))

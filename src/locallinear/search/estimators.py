@@ -1,7 +1,7 @@
 """FALLRegressorCV and FALLClassifierCV: FALL with every parameter chosen by cross-validation."""
 
+import math
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
-from ..checks.parameters import N_JOBS, Floats
+from ..checks.parameters import GEOMETRY, N_JOBS, Floats
 from ..io import register
 from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -34,18 +34,19 @@ from ..models.explanation import LocalExplanation
 from ..models.fall import FALL
 from ..models.intervals import ClassSets, HowSure, Intervals
 from ..models.without_itself import WithoutItself
-from ..runtime.budgets import warn_if_late
+from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning
 from ..runtime.progress import Progress
 from ..runtime.threads import processes_chosen
 from . import scores as _scores
 from .folds import Split
 from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges
+from .planning import Samples, plan_search
 from .preference import preferred, price_of_simplicity
 from .processes import SpreadSearch
 from .results import results_of
 from .search import Search
-from .splits import make_splits
+from .splits import make_splits, may_thin
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -116,15 +117,22 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         -------
         self
         """
+        budget = Budget(self.time_budget)
+        self.fit_within(budget, X, y, sample_weight, groups)
+        budget.warn_if_late()
+        return self
+
+    def fit_within(
+        self, budget: Budget, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Fit within a budget that may have begun before, in place of `time_budget`."""
         with self.writing():
             fresh = self.unfitted()
-            fresh._fit_fresh(X, y, sample_weight, groups)
+            fresh._fit_fresh(budget, X, y, sample_weight, groups)
             return self.become(fresh)
 
-    def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_fresh(self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Search and fit, as an estimator that nobody reads yet."""
-        started = time.monotonic()
-        deadline = np.inf if self.time_budget is None else started + self.time_budget
         inputs, targets = self._check_samples(X, y)
         weights = check_sample_weights(sample_weight, len(inputs))
         seed = fixed_seed(self.random_state)
@@ -137,7 +145,14 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
             seed=seed,
             classifier=isinstance(self, ClassifierMixin),
         )
-        search = self.run_search(inputs, targets, weights, splits, seed, deadline)
+        samples = Samples(inputs, targets, weights, seed)
+        search, splits = self.run_search(
+            samples,
+            splits,
+            budget,
+            after=lambda seconds: seconds * (1 + budget.judging),
+            thin=may_thin(self.cv, self.max_samples),
+        )
         learned = self._learn_from(search, targets, weights, splits)
         del search  # the fit needs the memory
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
@@ -145,7 +160,6 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         self.best_estimator_.fit(X, y, sample_weight)
         for name, value in learned.items():
             setattr(self.best_estimator_, name, value)
-        warn_if_late(self.time_budget, started)
 
     def at_this_moment(self) -> Self:
         """The search as it is now: later updates of its best estimator do not reach it."""
@@ -156,42 +170,54 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
 
     def run_search(
         self,
-        X: Array,
-        y: NDArray[Any],
-        weights: Array | None,
+        samples: Samples,
         splits: list[tuple[Rows, Rows]],
-        seed: int,
-        deadline: float,
-    ) -> Search:
-        """Score the grid on splits of checked samples; sets the results, and fits nothing."""
+        budget: Budget,
+        after: Callable[[float], float],
+        thin: bool,
+    ) -> tuple[Search, list[tuple[Rows, Rows]]]:
+        """Score the grid on splits of checked samples; sets the results, and fits nothing.
+
+        `after` says how many seconds follow, from those of a fit on all samples. If `thin`, fewer
+        samples than in `splits` choose the parameters where the budget is short; the splits that
+        were used are returned, too.
+        """
+        X, y, weights, seed = samples.X, samples.y, samples.weights, samples.seed
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
         simple = self.grid == "default" and self.prefer == "simple"
         grid = check_grid("simple" if simple else self.grid, estimator)
         fixed = {name: [value] for name, value in estimator.get_params().items()}
         all_values = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
+        schedule, splits = plan_search(
+            budget, estimator, all_values, samples, splits, after, may_thin=thin
+        )
         score_weights = _scores.score_weights(self.scoring, weights)
+        # Folds side by side, and threads within them where there are more threads than folds.
+        n_folds = len(splits) * math.prod(len(all_values[name]) for name in GEOMETRY)
+        threads = -(-effective_n_jobs(self.n_jobs) // n_folds)
         parts = [
-            self._split(X, y, weights, score_weights, train, test, all_values, seed)
+            self._split(X, y, weights, score_weights, train, test, all_values, seed, threads)
             for train, test in splits
         ]
         kind = SpreadSearch if processes_chosen() else Search
         search = kind(all_values, *zip(*parts, strict=True))
         self.n_splits_ = len(splits)
         total = search.scores[0].size
-        progress = Progress(total, deadline, verbose=self.verbose)
-        search.run(deadline=deadline, n_jobs=self.n_jobs, progress=progress)
+        latest = max(schedule.deadline([kind]) for kind in all_values["neighborhood"])
+        progress = Progress(total, latest, verbose=self.verbose)
+        search.run(schedule=schedule, n_jobs=self.n_jobs, progress=progress)
         self._set_results(search, grid)
         if search.interrupted:
             warnings.warn(
                 f"The search was interrupted; the best of {self.n_configurations_:,} "
                 f"configurations is kept, of {total:,} in the grid.",
                 InterruptedWarning,
-                stacklevel=5,  # past scikit-learn's check of the parameters
+                stacklevel=6,  # past scikit-learn's check of the parameters
             )
         at_edges = ", ".join(edges(grid, self.best_params_))
         if self.verbose and at_edges:
             print(f"Best at the edge of the grid: {at_edges} that was tried.", file=sys.stderr)
-        return search
+        return search, splits
 
     def _learn_from(
         self,
@@ -241,6 +267,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         test: Rows,
         grid: Grid,
         seed: int,
+        threads: int,
     ) -> tuple[Split, Callable[[], _scores.Metric]]:
         """A split of the data, and the function that makes its metric."""
         train, test = np.asarray(train), np.asarray(test)
@@ -253,7 +280,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         scored = None if score_weights is None else score_weights[test]
         n = float(len(train) if fitted is None else fitted.sum())
         Y, metric = self._targets_and_metric(X, y, train, test, n, scored)
-        return Split(X, train, test, Y, fitted, grid, seed, self.n_jobs), metric
+        return Split(X, train, test, Y, fitted, grid, seed, threads), metric
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict with the best estimator."""
@@ -335,10 +362,11 @@ class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
     time_budget : float, default=None
-        When this many seconds have passed, `fit` starts no more configurations; None for no
-        limit. The configurations scored by then cover the grid evenly. An interrupt from the
-        keyboard has the same effect. A warning says where the first configuration and the last
-        fit alone take much longer.
+        The seconds that `fit` may take, with the fit of the best configuration on all samples;
+        None for no limit. The configurations that are scored cover the grid evenly, each kind of
+        neighbourhood first; if the budget is short, fewer samples choose among them. An interrupt
+        from the keyboard also keeps the best so far. A warning says where the first configuration
+        and the last fit alone take much longer.
     scoring : str or callable, default=None
         As in scikit-learn; None is R². The scorers r2, neg_mean_squared_error,
         neg_root_mean_squared_error and neg_mean_absolute_error are fast; any other is called once
@@ -429,10 +457,11 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
         The best configuration is fitted on all samples. None for all; splits that are given as
         rows are used whole.
     time_budget : float, default=None
-        When this many seconds have passed, `fit` starts no more configurations; None for no
-        limit. The configurations scored by then cover the grid evenly. An interrupt from the
-        keyboard has the same effect. A warning says where the first configuration and the last
-        fit alone take much longer.
+        The seconds that `fit` may take, with the fit of the best configuration on all samples;
+        None for no limit. The configurations that are scored cover the grid evenly, each kind of
+        neighbourhood first; if the budget is short, fewer samples choose among them. An interrupt
+        from the keyboard also keeps the best so far. A warning says where the first configuration
+        and the last fit alone take much longer.
     scoring : str or callable, default=None
         As in scikit-learn; None is the accuracy, which is fast. Any other scorer is called once
         per configuration and split.

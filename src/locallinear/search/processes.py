@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -9,8 +10,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from ..runtime.budgets import Schedule
 from ..runtime.threads import one_blas_thread
-from .search import Reasons, Search
+from .search import Cell, Reasons, Search
 
 Array = NDArray[np.float64]
 
@@ -23,13 +25,20 @@ class SpreadSearch(Search):
 
     def _score_cells(self, n_jobs: int | None) -> None:
         elsewhere = SearchElsewhere(self.grid, self.splits, self.metrics)
-        seconds = self._deadline - time.monotonic()
-        parallel = Parallel(n_jobs, return_as="generator_unordered")
-        calls = (delayed(score_elsewhere)(elsewhere, cell, seconds) for cell in self.cells())
-        for names, found in parallel(calls):
-            numbers = np.array([self._number(name) for name in names], dtype=np.int32)
-            for position, scores, reasons in found:
-                self._store(position, scores, numbers[reasons])
+        for cells in self._cells_in_time():
+            parallel = Parallel(n_jobs, return_as="generator_unordered")
+            for names, found in parallel(self._calls(elsewhere, cells)):
+                numbers = np.array([self._number(name) for name in names], dtype=np.int32)
+                for position, scores, reasons in found:
+                    self._store(position, scores, numbers[reasons])
+
+    def _calls(self, elsewhere: "SearchElsewhere", cells: list[Cell]) -> Iterator[Any]:
+        """One call per cell, made when it is sent, with the seconds that are left for it."""
+        for cell in cells:
+            kind = self._kind(cell)
+            seconds = self.schedule.deadline([kind, self._best_kind or kind]) - time.monotonic()
+            if seconds > 0 or not np.isfinite(self.best):
+                yield delayed(score_elsewhere)(elsewhere, cell, seconds)
 
 
 class SearchElsewhere(Search):
@@ -51,9 +60,9 @@ class SearchElsewhere(Search):
         # Dask sends what is large once, and not with each cell.
         return sum(split.X.nbytes + split.Y.nbytes for split in self.splits)
 
-    def scored(self, cell: dict[str, int], seconds: float) -> Scored:
+    def scored(self, cell: Cell, seconds: float) -> Scored:
         """The scores of a cell, as far as so many seconds allow."""
-        self._deadline = time.monotonic() + seconds
+        self.schedule = Schedule(time.monotonic() + seconds)
         self._found.rows = []
         with one_blas_thread():
             self._score_cell(cell)
@@ -69,7 +78,7 @@ class SearchElsewhere(Search):
 _at_hand: dict[str, SearchElsewhere] = {}
 
 
-def score_elsewhere(search: SearchElsewhere, cell: dict[str, int], seconds: float) -> Scored:
+def score_elsewhere(search: SearchElsewhere, cell: Cell, seconds: float) -> Scored:
     """What another process runs for a cell."""
     if search.name not in _at_hand:
         _at_hand.clear()

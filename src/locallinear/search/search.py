@@ -9,9 +9,11 @@ weights) are scored together for each cell.
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from itertools import combinations, islice, product
 from typing import Any, TypeVar
 
@@ -20,6 +22,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ..checks.parameters import GEOMETRY
+from ..runtime.budgets import Schedule
 from ..runtime.chunks import CACHE_BYTES, row_chunks
 from ..runtime.interrupts import interruptible
 from ..runtime.progress import Progress
@@ -34,6 +37,8 @@ from .scores import AnyScorer, Metric
 Array = NDArray[np.float64]
 Reasons = NDArray[np.int32]
 Item = TypeVar("Item")
+Cell = dict[str, int]  # a position on each outer axis
+Result = TypeVar("Result")
 
 MODEL_AXES = (
     "anchor_selection",
@@ -44,6 +49,7 @@ MODEL_AXES = (
 )
 OUTER_AXES = GEOMETRY + MODEL_AXES
 STOPPED = "not scored: the search was stopped before"
+NO_TIME = "not scored: there is no time to fit this neighborhood on all samples"
 
 # The order of the first cells takes time proportional to their number times the number of all
 # cells; this bounds the product.
@@ -76,17 +82,20 @@ class Search:
         shape = [len(self.grid[name]) for name in self.axes]
         self.scores = np.full((len(splits), *shape), np.nan)
         # Reasons for missing scores are stored as numbers, which take little memory.
-        self._numbers = {"": 0, STOPPED: 1}
+        self._numbers = {"": 0, STOPPED: 1, NO_TIME: 2}
         self._reasons = np.full(shape, self._numbers[STOPPED], dtype=np.int32)
         self.best = -np.inf
         self.interrupted = False
+        self._best_kind: Any = None
         self._lock = threading.Lock()
-        self._deadline = np.inf
+        self.schedule = Schedule()
         self._stopped = False
+        self._workers: ThreadPoolExecutor | None = None
+        self._geometry_locks: dict[tuple, threading.Lock] = defaultdict(threading.Lock)
 
-    def run(self, *, deadline: float, n_jobs: int | None, progress: Progress) -> None:
+    def run(self, *, schedule: Schedule, n_jobs: int | None, progress: Progress) -> None:
         """Score all cells, or those that the time allows; an interrupt also ends the search."""
-        self._deadline = deadline
+        self.schedule = schedule
         self._progress = progress
         try:
             # The matrix products are small: one thread per cell is faster than several threads
@@ -101,17 +110,19 @@ class Search:
             progress.close()
 
     def _score_cells(self, n_jobs: int | None) -> None:
-        """Score all cells, in so many threads."""
+        """Score all cells that could be fitted in time, in so many threads."""
         workers = effective_n_jobs(n_jobs)
-        if workers > 1:
-            self._run_threads(workers)
-            return
-        for cell in self.cells():
-            self._score_cell(cell)
+        for each in self._cells_in_time():
+            if workers > 1:
+                self._run_threads(each, workers)
+                continue
+            for cell in each:
+                self._score_cell(cell)
 
-    def _run_threads(self, workers: int) -> None:
-        cells = iter(self.cells())
-        with ThreadPoolExecutor(workers) as pool:
+    def _run_threads(self, each: list[Cell], workers: int) -> None:
+        """Score cells side by side; the work for their splits is done by so many threads."""
+        cells = iter(each)
+        with ThreadPoolExecutor(workers) as self._workers, ThreadPoolExecutor(workers) as pool:
             # Twice as many cells as threads are submitted, so that no thread has to wait.
             first = islice(cells, 2 * workers)
             running = {pool.submit(self._score_cell, cell) for cell in first}
@@ -126,66 +137,111 @@ class Search:
                 self._stopped = True  # the threads end after their current step
                 raise
 
-    def cells(self) -> list[dict[str, int]]:
+    def cells(self) -> list[Cell]:
         """Positions on the outer axes, in an order that covers the box evenly from the start.
 
-        Where no weights are learned, one number of rounds stands for all.
+        Each kind of neighbourhood comes once before any comes twice, the one first whose fit takes
+        the least time. Where no weights are learned, one number of rounds stands for all.
         """
         sizes = [len(self.grid[name]) for name in OUTER_AXES]
-        cells = [dict(zip(OUTER_AXES, cell, strict=True)) for cell in spread_order(sizes)]
-        return [cell for cell in cells if cell["metric_iterations"] == 0 or self._learned(cell)]
+        every = [dict(zip(OUTER_AXES, cell, strict=True)) for cell in spread_order(sizes)]
+        cells = [cell for cell in every if cell["metric_iterations"] == 0 or self._learned(cell)]
+        first: dict[int, Cell] = {}
+        for cell in cells:
+            first.setdefault(cell["neighborhood"], cell)
+        later = [cell for cell in cells if cell is not first[cell["neighborhood"]]]
+        return [*sorted(first.values(), key=lambda c: self.schedule.after(self._kind(c))), *later]
+
+    def _kind(self, cell: Cell) -> Any:
+        """The kind of neighbourhood of a cell."""
+        return self.grid["neighborhood"][cell["neighborhood"]]
+
+    def _cells_in_time(self) -> Iterator[list[Cell]]:
+        """The cells that could be fitted in time; all others where none of these has a score.
+
+        If there are none that could, those of the quickest kind stand for them.
+        """
+        cells, schedule = self.cells(), self.schedule
+        kinds = self.grid["neighborhood"]
+        chosen = [kind for kind in kinds if schedule.has_time_for(kind)]
+        chosen = chosen or [max(kinds, key=lambda kind: schedule.deadline([kind]))]
+        left_out = [i for i, kind in enumerate(kinds) if kind not in chosen]
+        where = {"neighborhood": left_out}
+        at = tuple(where.get(name, slice(None)) for name in self.axes)
+        self._reasons[at] = self._numbers[NO_TIME]
+        yield [cell for cell in cells if self._kind(cell) in chosen]
+        if not np.isfinite(self.best):
+            yield [cell for cell in cells if self._kind(cell) not in chosen]
 
     def _learned(self, cell: dict[str, Any]) -> bool:
-        return self.grid["neighborhood"][cell["neighborhood"]] == "learned"
+        return self._kind(cell) == "learned"
 
-    def _score_cell(self, cell: dict[str, int]) -> None:
+    def _score_cell(self, cell: Cell) -> None:
         """Score all configurations of a cell, if the time allows."""
         value = {name: self.grid[name][i] for name, i in cell.items()}
         chosen = tuple(value[name] for name in GEOMETRY)
         with suppress(OutOfTime):
-            folds = [split.fold(chosen) for split in self._in_time(self.splits)]
-            sets = [
-                fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"])
-                for fold in self._in_time(folds)
-            ]
+            kind = self._kind(cell)
+            with self._lock:
+                first_to_need = self._geometry_locks[chosen]
+            with first_to_need:  # here no worker waits until the folds are made
+                folds = self._for_splits(lambda split: split.fold(chosen), self.splits, kind)
+                sets = self._for_splits(
+                    lambda fold: fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"]),
+                    folds,
+                    kind,
+                )
             for anchors in zip(*sets, strict=True):
                 self._score_anchors(cell, value, anchors)
 
-    def _in_time(self, items: Sequence[Item]) -> Iterator[Item]:
-        """The items one by one; raises `OutOfTime` when the time is up.
+    def _for_splits(
+        self, function: Callable[[Item], Result], of_splits: Sequence[Item], kind: Any
+    ) -> list[Result]:
+        """What a function returns for each split, by the workers if there are some."""
+        if self._workers is None:
+            return [function(item) for item in self._in_time(of_splits, kind)]
 
-        The first score is always waited for, unless the search was stopped.
+        def in_time(item: Item) -> Result:
+            (item,) = self._in_time([item], kind)
+            return function(item)
+
+        return list(self._workers.map(in_time, of_splits))
+
+    def _in_time(self, items: Sequence[Item], kind: Any) -> Iterator[Item]:
+        """The items one by one, of cells of a kind; raises `OutOfTime` when the time is up.
+
+        It is up when this kind, or that of the best so far, could no longer be fitted in time. The
+        first score is always waited for, unless the search was stopped.
         """
         for item in items:
-            late = time.monotonic() > self._deadline and np.isfinite(self.best)
+            deadline = self.schedule.deadline([kind, self._best_kind or kind])
+            late = time.monotonic() > deadline and np.isfinite(self.best)
             if late or self._stopped:
                 raise OutOfTime
             yield item
 
     def _score_anchors(
-        self, cell: dict[str, int], value: dict[str, Any], anchors: tuple[AnchorSet, ...]
+        self, cell: Cell, value: dict[str, Any], anchors: tuple[AnchorSet, ...]
     ) -> None:
         """Score all configurations of a cell that use these anchors, one set per split."""
-        paths = [
-            of_split.model_path(
+        kind = self._kind(cell)
+        paths = self._for_splits(
+            lambda of_split: of_split.model_path(
                 value["n_anchor_neighbors"],
                 self.grid["anchor_alpha"],
                 value["anchor_l1_ratio"],
                 value["fit_intercept"],
-            )
-            for of_split in self._in_time(anchors)
-        ]
+            ),
+            anchors,
+            kind,
+        )
         of_splits = list(zip(self.metrics, anchors, paths, strict=True))
         # A user's scorer can be slow: then the time is checked after each penalty.
         slow = isinstance(self.metrics[0](), AnyScorer)
         penalty_bytes = CACHE_BYTES if slow else anchors[0].assignment_bytes
         for penalties in row_chunks(len(self.grid["anchor_alpha"]), penalty_bytes):
-            parts = [
-                self._score_split(
-                    make_metric, of_split, path[penalties], fit_intercept=value["fit_intercept"]
-                )
-                for make_metric, of_split, path in self._in_time(of_splits)
-            ]
+            score = partial(self._score_split, kind, penalties, value["fit_intercept"])
+            parts = self._for_splits(score, of_splits, kind)
             scores, reasons = (np.stack(part) for part in zip(*parts, strict=True))
             position = {**cell, "n_anchors": anchors[0].served, "anchor_alpha": penalties}
             self._store(position, scores, reasons)
@@ -203,8 +259,8 @@ class Search:
                 where = tuple(indices.get(name, slice(None)) for name in self.axes)
                 self.scores[(slice(None), *where)] = scores
                 self._reasons[where] = reason
-            if found.size:
-                self.best = max(self.best, float(found.max()))
+            if found.size and found.max() > self.best:
+                self.best, self._best_kind = float(found.max()), self._kind(position)
             self._progress.advance(mean.size * len(same_scores), self.best)
 
     def reasons(self) -> NDArray[np.object_]:
@@ -220,16 +276,17 @@ class Search:
 
     def predictions_of(self, configuration: int) -> list[Array]:
         """Predictions (q, m) of each split's test samples by one configuration of the grid."""
+        with one_blas_thread():
+            return [self.prediction_of(configuration, i) for i in range(len(self.splits))]
+
+    def prediction_of(self, configuration: int, number: int) -> Array:
+        """Predictions (q, m) of the test samples of the split with this number."""
         at = np.unravel_index(configuration, self.scores.shape[1:])
         cell = dict(zip(self.axes, map(int, at), strict=True))
         if not self._learned(cell):  # one number of rounds stands for all
             cell["metric_iterations"] = 0
         value = {name: self.grid[name][i] for name, i in cell.items()}
-        with one_blas_thread():
-            return [self._predict_split(split, cell, value) for split in self.splits]
-
-    def _predict_split(self, split: Split, cell: dict[str, int], value: dict[str, Any]) -> Array:
-        fold = split.fold(tuple(value[name] for name in GEOMETRY))
+        fold = self.splits[number].fold(tuple(value[name] for name in GEOMETRY))
         sets = fold.anchor_sets(cell["anchor_selection"], cell["anchor_models"])
         # One set serves all numbers of anchors, or there is one set per number.
         anchors = sets[cell["n_anchors"] if len(sets) > 1 else 0]
@@ -255,13 +312,15 @@ class Search:
 
     def _score_split(
         self,
-        make_metric: Callable[[], Metric],
-        anchors: AnchorSet,
-        models: Array,
-        *,
+        kind: Any,
+        penalties: slice,
         fit_intercept: bool,
+        of_split: tuple[Callable[[], Metric], AnchorSet, Array],
     ) -> tuple[Array, Reasons]:
-        """Scores of one split for anchor models (p, k, d + 1, m) of p penalties.
+        """Scores of one split, of a kind, for some of the penalties.
+
+        `of_split` are its metric, its anchors, and their models (p, k, d + 1, m) for all penalties.
+
 
         Returns
         -------
@@ -269,6 +328,8 @@ class Search:
             inner axes in alphabetical order
         reasons : of the same shape, the number of the reason why a score is missing
         """
+        make_metric, anchors, path = of_split
+        models = path[penalties]
         grid, fold, n_penalties = self.grid, anchors.fold, len(models)
         shape = (
             len(grid["alpha"]),
@@ -284,7 +345,7 @@ class Search:
         n_neighbors = np.array(grid["n_neighbors"])
         for a, n_near in enumerate(grid["assignment_neighbors"]):
             labels, own = anchors.assign(models, n_near)
-            for w in self._in_time(range(len(grid["weights"]))):
+            for w in self._in_time(range(len(grid["weights"])), kind):
                 weightings, failed = fold.weightings(w, fit_intercept)
                 for count, reason in failed.items():
                     reasons[:, :, a][..., n_neighbors == count, w] = self._number(reason)

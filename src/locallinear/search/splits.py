@@ -14,6 +14,15 @@ Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]  # the samples to fit on, and those to test
 
 
+class Folds(list[Split]):
+    """Splits as rows, of which fewer may be used where a time budget is short."""
+
+
+def may_thin(cv: Any, max_samples: int | None) -> bool:
+    """Whether fewer samples than `make_splits` gives may choose parameters."""
+    return isinstance(cv, Folds) or not (isinstance(cv, Iterable) or max_samples is None)
+
+
 def make_splits(
     cv: Any,
     X: Array,
@@ -32,7 +41,7 @@ def make_splits(
     rows = np.arange(len(X))
     given = isinstance(cv, Iterable)
     if max_samples is not None and len(X) > max_samples and not given:
-        rows = _draw(y, max_samples, seed, classifier)
+        rows = draw_rows(y, max_samples, seed, classifier)
     groups = check_groups(groups, len(X))
     part = None if groups is None else groups[rows]
     splitter = check_cv(cv, y[rows], classifier=classifier)
@@ -58,9 +67,22 @@ def _checked(part: Any, rows: Rows) -> NDArray:
     return check_indices(numbers, len(rows))
 
 
-def _draw(y: NDArray, n_drawn: int, seed: int, classifier: bool) -> Rows:
+def draw_rows(y: NDArray, n_drawn: int, seed: int, classifier: bool) -> Rows:
     """Random rows in their order, at least one per class."""
     drawn = np.random.RandomState(seed).permutation(len(y))[:n_drawn]
     if classifier:
         drawn = np.union1d(drawn, np.unique(y, return_index=True)[1])
     return np.sort(drawn)
+
+
+def thinned(
+    splits: list[Split], y: NDArray, n_kept: int, seed: int, classifier: bool
+) -> list[Split]:
+    """The splits with about so many of their samples, drawn at random."""
+    rows = np.unique(np.concatenate([part for split in splits for part in split]))
+    if len(rows) <= n_kept:
+        return splits
+    # Folds may be drawn with the seed itself: its permutation would give rows of one fold.
+    kept = rows[draw_rows(y[rows], n_kept, (seed + 1) % 2**32, classifier)]
+    parts = [(train[np.isin(train, kept)], test[np.isin(test, kept)]) for train, test in splits]
+    return parts if all(len(train) and len(test) for train, test in parts) else splits

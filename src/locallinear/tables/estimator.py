@@ -4,7 +4,7 @@
 learn and judge. Axis letters: n or q rows, c columns, d features, m targets.
 """
 
-import time
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -22,7 +22,9 @@ from ..checks.parameters import N_JOBS, Floats
 from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.moments import Moments
+from ..runtime.budgets import Budget
 from ..search.estimators import fixed_seed
+from .cells import pandas_module
 from .encoding import Encoding, fit_encoding
 from .importances import importances_of
 from .inputs import check_columns, read_inputs
@@ -110,14 +112,16 @@ class TableEstimator(Moments):
         return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        budget = Budget(self.time_budget)
         with self.writing():
             fresh = self.unfitted()
-            fresh._fit_fresh(X, y, sample_weight, groups)
-            return self.become(fresh)
+            fresh._fit_fresh(budget, X, y, sample_weight, groups)
+            self.become(fresh)
+        budget.warn_if_late(stacklevel=5)
+        return self
 
-    def _fit_fresh(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_fresh(self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Fit, as an estimator that nobody reads yet."""
-        started = time.monotonic()
         table, y, left_out, types = read_inputs(self, X, y, self.types)
         targets, self.target_names_ = self._read_targets(y)
         self._check_lengths(table, targets)
@@ -137,8 +141,7 @@ class TableEstimator(Moments):
             n_jobs=self.n_jobs,
             seed=seed,
             verbose=self.verbose,
-            started=started,
-            budget=self.time_budget,
+            budget=budget,
         )
         self._choose_scale(task)
         task = replace(task, y=self.to_model_scale(targets))
@@ -167,8 +170,23 @@ class TableEstimator(Moments):
         self._forget_judgement()
         return self
 
+    def at_this_moment(self) -> Self:
+        """The model as it is now: rows that come or go later do not reach it."""
+        now = super().at_this_moment()
+        if "estimator_" in now.__dict__:
+            now.estimator_ = now.estimator_.at_this_moment()
+        return now
+
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Add rows to a fitted model, with the encoding that it has."""
+        with self.writing():
+            return self.learn_arrays(*self.as_arrays(X, y), sample_weight)
+
+    def as_arrays(self, X: Any, y: Any) -> tuple[Array, NDArray]:
+        """Rows as plain arrays that `learn_arrays` takes: features, and targets of the model.
+
+        What becomes of a cell is decided by the fit, so these say all that the rows do.
+        """
         if isinstance(y, str):
             if [y] != self.target_names_:
                 raise ValueError(
@@ -180,9 +198,12 @@ class TableEstimator(Moments):
         targets, _ = self._read_targets(y)
         inputs = self.encode(X)
         self._check_lengths(inputs, targets)
-        self.estimator_.partial_fit(inputs, self.to_model_scale(targets), sample_weight)
-        self._forget_judgement()
-        return self
+        return inputs.to_numpy(), self.to_model_scale(targets)
+
+    def learn_arrays(self, X: Array, y: NDArray, sample_weight: Any) -> Self:
+        """Add rows that `as_arrays` returned, whether by this model or by an earlier copy of it."""
+        inputs = pandas_module().DataFrame(X, columns=self.estimator_.feature_names_in_)
+        return self._changed(lambda model: model.partial_fit(inputs, y, sample_weight))
 
     def forget(self, indices: ArrayLike) -> Self:
         """Remove rows, by their numbers in the order in which they came.
@@ -192,9 +213,15 @@ class TableEstimator(Moments):
         self
         """
         check_is_fitted(self)
-        self.estimator_.forget(indices)
-        self._forget_judgement()
-        return self
+        return self._changed(lambda model: model.forget(indices))
+
+    def _changed(self, change: Callable[[Any], object]) -> Self:
+        """Become the model whose estimator was changed so; readers see all of it or nothing."""
+        with self.writing():
+            changed = self.at_this_moment()
+            change(changed.estimator_)
+            changed._forget_judgement()
+            return self.become(changed)
 
     def _forget_judgement(self) -> None:
         """The judgement was of other rows."""
@@ -222,11 +249,11 @@ class TableEstimator(Moments):
         Where the log of the target was modelled, it is in logs.
         """
         check_is_fitted(self)
-        known = None
-        if self._unseen is not None and not np.isnan(self._unseen).any():
-            known = self._unseen, self._folds
+        now, known = self.at_this_moment(), None
+        if now._unseen is not None and not np.isnan(now._unseen).any():
+            known = now._unseen, now._folds
         return EncodedModel(
-            self._encoding, self.estimator_, self._page_targets, self.true_targets, known
+            now._encoding, now.estimator_, now._page_targets, now.true_targets, known
         )
 
     @property
@@ -287,15 +314,17 @@ class TableEstimator(Moments):
             Contributions and intercept sum to the scores. A cell that is no number has the value
             1, so that its coefficient is what the cell adds.
         """
-        table = self.read(X)
-        raw = self.estimator_.explain(self._encoding.inputs(table))
+        now = self.at_this_moment()
+        table = now.read(X)
+        raw = now.estimator_.explain(now._encoding.inputs(table))
         index = getattr(X, "index", None)
-        cells = self._encoding.cells(table)
-        return self.in_units(self.table_model.by_column(raw, cells, index))
+        cells = now._encoding.cells(table)
+        return now.in_units(now.table_model.by_column(raw, cells, index))
 
     def explain_samples(self, indices: ArrayLike | None = None) -> LocalExplanation:
         """Explain rows of the training table, none by itself, as `explain` does new ones."""
-        return self.in_units(self.table_model.explain_samples(indices))
+        now = self.at_this_moment()
+        return now.in_units(now.table_model.explain_samples(indices))
 
     def _of_this(self, why: LocalExplanation) -> LocalExplanation:
         """An explanation that names this model as the one that was asked."""
@@ -307,16 +336,18 @@ class TableEstimator(Moments):
 
     def novelty(self, X: Any) -> Array:
         """How unusual each row is, (q,), as `FALLRegressor.novelty`."""
-        inputs = self.encode(X)
-        return self.estimator_.novelty(inputs)
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        return now.estimator_.novelty(inputs)
 
     def influence(self, X: Any) -> Any:
         """How much each training row counts in predictions, as `FALLRegressor.influence`.
 
         Where the log of the target was modelled, in predictions of the log.
         """
-        inputs = self.encode(X)
-        return self.estimator_.influence(inputs)
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        return now.estimator_.influence(inputs)
 
     def combinations(self, raw: LocalExplanation) -> Array:
         """The coefficients of columns as combinations of those of features: see `EncodedModel`."""
@@ -335,12 +366,13 @@ class TableEstimator(Moments):
 
     def fitted_state(self) -> dict[str, Any]:
         """What a file holds of the model."""
-        attributes = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+        now = self.at_this_moment()
+        attributes = {name: getattr(now, name) for name in FITTED if hasattr(now, name)}
         return {
-            "encoding": self._encoding.to_dict(),
-            "estimator": self.estimator_,
+            "encoding": now._encoding.to_dict(),
+            "estimator": now.estimator_,
             "attributes": attributes,
-            **self._extra_state(),
+            **now._extra_state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:

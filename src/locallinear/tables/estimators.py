@@ -49,7 +49,9 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
     prefer : {"accurate", "simple"}, default="accurate"
         "simple" takes few regimes, which can be read as equations.
     time_budget : float, default=None
-        Seconds that `fit` may take in all; None for no limit.
+        Seconds that `fit` may take in all, with the judgement; None for no limit. If it is short,
+        only some of the rows are judged. It is also for a search or an ensemble that is given as
+        `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
         "date", or "skip" to leave a column out.
@@ -168,8 +170,9 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         X : DataFrame or array-like (q, c)
             The columns of `fit`, in any order; others are not read.
         """
-        inputs = self.encode(X)
-        return self._back(self.estimator_.predict(inputs))
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        return now._back(now.estimator_.predict(inputs))
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "local", groups: Any = None
@@ -185,14 +188,17 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         -------
         array (q, 2), or (q, m, 2) for several targets
         """
-        inputs = self.encode(X)
-        found = self.estimator_.predict_interval(inputs, coverage, method=method, groups=groups)
-        return self.quantiles_in_units(found)
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        found = now.estimator_.predict_interval(inputs, coverage, method=method, groups=groups)
+        return now.quantiles_in_units(found)
 
     def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Array:
         """Predict quantiles of the targets, as `FALLRegressor.predict_quantiles`."""
-        inputs = self.encode(X)
-        return self.quantiles_in_units(self.estimator_.predict_quantiles(inputs, quantiles))
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        found = now.estimator_.predict_quantiles(inputs, quantiles)
+        return now.quantiles_in_units(found)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Predictions (q, m) in units for features (q, d), each without one of the samples."""
@@ -245,7 +251,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
 
     def _log_is_better(self, task: Task, scale: LogScale) -> bool:
         """Whether a small search says so; not asked where the time is short."""
-        if task.budget is not None and task.budget < LEAST_BUDGET:
+        if task.budget.seconds < LEAST_BUDGET:
             return False
         return quick_error(task, scale) < CLEARLY_BETTER**2 * quick_error(task)
 
@@ -334,7 +340,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):
     prefer : {"accurate", "simple"}, default="accurate"
         "simple" takes few regimes, which can be read as equations.
     time_budget : float, default=None
-        Seconds that `fit` may take in all; None for no limit.
+        Seconds that `fit` may take in all, with the judgement; None for no limit. If it is short,
+        only some of the rows are judged. It is also for a search or an ensemble that is given as
+        `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
         "date", or "skip" to leave a column out.
@@ -420,18 +428,21 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
     def predict(self, X: Any) -> NDArray:
         """Predict the classes of rows, (q,)."""
-        inputs = self.encode(X)
-        return self.estimator_.predict(inputs)
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        return now.estimator_.predict(inputs)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m), in the order of `classes_`."""
-        inputs = self.encode(X)
-        return self.estimator_.predict_proba(inputs)
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        return now.estimator_.predict_proba(inputs)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Predict sets of classes, (q, m), as `FALLClassifier.predict_set`."""
-        inputs = self.encode(X)
-        return self.estimator_.predict_set(inputs, coverage)
+        now = self.at_this_moment()
+        inputs = now.encode(X)
+        return now.estimator_.predict_set(inputs, coverage)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Scores of the classes (q, m) for features (q, d), each without one of the samples."""

@@ -7,7 +7,6 @@ no row has a say in the choice of the model that predicts it. It costs one fit p
 second search. Axis letters: n rows, d features, m targets.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +20,12 @@ from ..ensemble.estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ..models.calibration import scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.fall import FALL
+from ..runtime.budgets import Budget
 from ..runtime.progress import Bar
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import GRIDS, Grid
 from ..search.preference import preferred
+from ..search.splits import Folds
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -34,8 +35,9 @@ N_FOLDS = 3
 MOST_SEARCHED = 5000
 # Rows that compare the scales of a target, at most.
 MOST_COMPARED = 2000
-# The share of a time budget after which a search ends, without and with rows beyond its sample.
-SEARCHED_BY, SEARCHED_BY_LARGE = 0.8, 0.6
+# How long it takes to judge one fold, in times of the fit on all rows: a fit on two thirds of them,
+# and predictions of the others. Of a large table, at least so many rows are predicted.
+PER_FOLD, LEAST_JUDGED = 0.8, 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +55,8 @@ class Task:
     indicators : tuple of int
         Features that are 0 or 1.
     prefer, n_jobs, seed, verbose : as parameters of `TableRegressor`
-    started, budget : float, float or None
-        When the fit began, by `time.monotonic`, and how many seconds it may take.
+    budget : Budget
+        The time that the fit may take, which has begun.
     """
 
     X: Any
@@ -67,14 +69,12 @@ class Task:
     n_jobs: int | None
     seed: int
     verbose: int
-    started: float
-    budget: float | None
+    budget: Budget
 
-    def left(self, share: float = 1.0) -> float | None:
-        """Seconds until a share of the budget is used, but some in any case; None for no end."""
-        if self.budget is None:
-            return None
-        return max(0.02 * self.budget, self.started + share * self.budget - time.monotonic())
+    @property
+    def is_large(self) -> bool:
+        """Whether there are more rows than choose parameters."""
+        return len(self.y) > MOST_SEARCHED
 
     def take(self, rows: Rows) -> tuple[Any, NDArray, Array | None]:
         """X, y and weights of some rows."""
@@ -118,7 +118,14 @@ def fold_numbers(y: NDArray, classify: bool, seed: int, groups: NDArray | None =
 def learn(model: Any, task: Task) -> Learnt:
     """Fit "single", "ensemble" or an estimator of the library on a task, and judge it."""
     estimator = make_estimator(model, task)
-    fitted = estimator.fit(task.X, task.y, task.weights)
+    given = task.X, task.y, task.weights
+    task.budget.judging = PER_FOLD
+    if not (task.is_large or isinstance(estimator, Ensemble)):
+        task.budget.judging *= task.folds.max() + 1
+    if getattr(estimator, "time_budget", 0.0) is None:  # not a single model, nor one of its own
+        fitted = estimator.fit_within(task.budget, *given)
+    else:
+        fitted = estimator.fit(*given)
     best = getattr(fitted, "best_estimator_", fitted)
     chosen = [best] * (task.folds.max() + 1)
     if getattr(fitted, "n_splits_", None) == len(chosen) > 1:
@@ -133,17 +140,16 @@ def make_estimator(model: Any, task: Task) -> Any:
     indicators = {"indicators": [task.indicators]} if task.indicators else {}
     grid = GRIDS["simple" if task.prefer == "simple" else "default"] | indicators
     splits = _sampled_splits(task)
-    share = SEARCHED_BY if len(task.X) <= MOST_SEARCHED else SEARCHED_BY_LARGE
     if model == "single":
         kind: Any = FALLClassifierCV if task.classify else FALLRegressorCV
-        return kind(grid, cv=splits, prefer=task.prefer, time_budget=task.left(share), **common)
+        return kind(grid, cv=splits, prefer=task.prefer, **common)
     if model == "ensemble":
         kind = FALLEnsembleClassifier if task.classify else FALLEnsembleRegressor
-        return kind(search=grid, cv=splits, time_budget=task.left(share), **common)
+        return kind(search=grid, cv=splits, **common)
     return _adapted(clone(model), task, splits, indicators)
 
 
-def _adapted(given: Any, task: Task, splits: list[tuple[Rows, Rows]], indicators: Grid) -> Any:
+def _adapted(given: Any, task: Task, splits: Folds, indicators: Grid) -> Any:
     """A user's estimator with what it leaves open: indicators, folds, chance and threads."""
     for name, value in (("random_state", task.seed), ("n_jobs", task.n_jobs)):
         if getattr(given, name) is None:
@@ -184,11 +190,11 @@ def drawn_rows(task: Task, size: int) -> Rows:
     return np.random.default_rng([task.seed, 1]).permutation(len(task.y))[:size]
 
 
-def _sampled_splits(task: Task) -> list[tuple[Rows, Rows]]:
+def _sampled_splits(task: Task) -> Folds:
     """The folds as pairs of rows, of a sample of the rows."""
     rows = sampled_rows(task)
     folds = task.folds[rows]
-    return [(rows[folds != k], rows[folds == k]) for k in np.unique(folds)]
+    return Folds((rows[folds != k], rows[folds == k]) for k in np.unique(folds))
 
 
 def _without_fold(search: Any, best: FALL, k: int) -> FALL:
@@ -215,8 +221,8 @@ def _without_fold(search: Any, best: FALL, k: int) -> FALL:
 def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray:
     """Predictions of each fold's rows by its estimator, fitted on the other folds.
 
-    Of a large table, folds are left out that a time budget has no time for, but the first: NaN for
-    their rows.
+    Of a large table, and by an ensemble, rows are left out that a time budget has no time for: NaN
+    for them.
     """
     known = best.out_of_fold()
     if known is not None:
@@ -226,13 +232,11 @@ def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray:
     found, show = np.full((len(task.y), m), np.nan), bool(task.verbose)
     with Bar(len(chosen), "folds", title="Judging on unseen rows", show=show) as bar:
         for k, estimator in enumerate(chosen):
-            began, test = time.monotonic(), np.flatnonzero(task.folds == k)
-            if len(test):
-                X, y, weights = task.take(np.flatnonzero(task.folds != k))
-                found[test] = _predicted(estimator, best, X, y, weights, task.X.iloc[test])
+            began = task.budget.left()
+            _judge_fold(best, estimator, task, k, found)
             bar.advance()
-            left, is_large = task.left(), len(task.y) > MOST_SEARCHED
-            if is_large and left is not None and time.monotonic() - began > left:
+            left = task.budget.left()
+            if (task.is_large or isinstance(best, Ensemble)) and began - left > left:
                 break
     if classify:
         rows = ~np.isnan(found).any(axis=1)
@@ -241,14 +245,28 @@ def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray:
     return found[:, 0] if np.ndim(task.y) == 1 else found
 
 
-def _predicted(
-    estimator: Any, best: Any, X: Any, y: NDArray, weights: Array | None, queries: Any
-) -> Array:
-    """Numeric predictions (q, m), or scores of all classes, by an estimator fitted on rows."""
+def _judge_fold(best: Any, estimator: Any, task: Task, k: int, found: Array) -> None:
+    """Write predictions (n, m) of a fold's rows, of a large table as far as the time allows."""
+    test = np.flatnonzero(task.folds == k)
+    if not len(test):
+        return
+    X, y, weights = task.take(np.flatnonzero(task.folds != k))
     if isinstance(best, Ensemble):
         again = best.refitted(X, y, weights)
     else:
         again = clone(estimator).fit(X, y, weights)
+    step = len(test)
+    if task.is_large and not task.budget.is_endless:
+        test, step = np.random.default_rng([task.seed, 2, k]).permutation(test), LEAST_JUDGED
+    for first in range(0, len(test), step):
+        rows = test[first : first + step]
+        found[rows] = _predicted(again, best, y, task.X.iloc[rows])
+        if task.is_large and task.budget.left() < 0:
+            break
+
+
+def _predicted(again: Any, best: Any, y: NDArray, queries: Any) -> Array:
+    """Numeric predictions (q, m), or scores of all classes, by an estimator fitted to y."""
     if not is_classifier(best):
         return again.predict(queries).reshape(len(queries), -1)
     return scores_of_all(again.predict_scores(queries), y, best.classes_)

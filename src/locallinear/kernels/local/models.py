@@ -10,7 +10,6 @@ Models carry the intercept last; the constant feature of x̃ is `constant`, 1 or
 """
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ...arrays import AnyArray as Array
 from ...arrays import at, einsum, is_numpy, moved, namespace, pick, precision, to_numpy
@@ -46,11 +45,11 @@ def summed_errors(errors: Array, near: Array, shares: Array) -> Array:
 
     `near` (n, A) are rows of the errors, and `shares` (n, A) how much each counts.
     """
-    n, A = near.shape
     if not is_numpy(errors):
-        return sum(shares[:, a, None] * at(errors, near[:, a]) for a in range(A))
-    table = csr_array((shares.ravel(), near.ravel(), np.arange(0, n * A + 1, A)), (n, len(errors)))
-    return table @ errors
+        return sum(shares[:, a, None] * at(errors, near[:, a]) for a in range(near.shape[1]))
+    from .summing import summed_rows  # compiled: loaded when needed
+
+    return summed_rows(*map(np.ascontiguousarray, (errors, near, shares)))
 
 
 def best_anchors(errors: Array, floor: Array) -> Array:
@@ -82,12 +81,13 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: A
     near = xp.argmin(errors, axis=1)
     smallest = pick(errors, near[:, None])[:, 0]
     takes = xp.sqrt(smallest) * (1 + tie) + floor < xp.sqrt(best)
-    # Where no other error is near the smallest, that one decides whatever came before it.
-    reach = 2 * errors.shape[1]
-    close = (xp.sqrt(smallest) * (1 + reach * tie) + reach * floor) ** 2
+    # When the smallest error comes, it takes the sample over, or what holds the sample is larger by
+    # no more than rounding; later holders are smaller still. So where no other error is so close,
+    # the smallest decides whatever came before it. Twice the tie, since the roots are rounded too.
+    close = (xp.sqrt(smallest) * (1 + 2 * tie) + 2 * floor) ** 2
     is_close = errors <= close[:, None]
     tied = None
-    if int(xp.count_nonzero(is_close)) > int(xp.count_nonzero(smallest <= close)):
+    if int(xp.count_nonzero(is_close)) > errors.shape[0]:
         tied = xp.count_nonzero(is_close, axis=1) > 1  # mostly, none is tied
         given = to_numpy(errors[tied]), to_numpy(floor[tied])
         held, kept = to_numpy(best[tied]), to_numpy(labels[tied])
