@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 # A regime is set apart by a feature whose mean is this many standard deviations from the overall.
 LEAST_OFFSET = 0.25
+# A simpler model that explains less than this share of the accurate one does not stand for it.
+LITTLE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
