@@ -135,3 +135,24 @@ def test_predictions_through_a_pipe_are_those_of_the_model(files):
     done = run("predict", *files, "--out", "/dev/stdout", stdout=subprocess.PIPE)
     predicted = pd.read_csv(io.StringIO(done.stdout))["predicted price"]
     assert_allclose(predicted, load(files[0]).predict(houses(seed=1)))
+
+
+def test_a_file_that_mixes_training_rows_and_new_ones_says_which_are_which(files, tmp_path):
+    model = load(files[0])
+    new = houses(seed=1)[:4].astype({"price": object})
+    new.loc[0, "price"] = None  # nobody knows it yet
+    mixed = pd.concat([new[:2], houses()[10:13], new[2:]])
+    mixed.to_csv(tmp_path / "mixed.csv", index=False)
+    done = call("explain", files[0], tmp_path / "mixed.csv", "--format", "csv")
+    assert "The model was fitted on 3 of 7 rows" in done.stderr
+    found = pd.read_csv(io.StringIO(done.stdout))
+    is_own = [False, False, True, True, True, False, False]
+    assert found["training row"].tolist() == is_own
+    assert_allclose(found["prediction"][is_own], model.loo_prediction_[10:13], rtol=1e-8)
+    fresh = found["prediction"][[not own for own in is_own]]
+    assert_allclose(fresh, model.predict(new), rtol=1e-8)
+    one = call("explain", files[0], tmp_path / "mixed.csv", "--row", 3).stdout
+    assert "fitted on this row: it is explained without itself" in one
+    assert (
+        "without itself" not in call("explain", files[0], tmp_path / "mixed.csv", "--row", 1).stdout
+    )

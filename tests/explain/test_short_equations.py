@@ -78,4 +78,4 @@ def test_regimes_that_would_have_one_name_are_told_apart_by_a_range():
     seen = view_of(model)
     names = regime_names(seen, regimes_of(seen))
     assert len(set(names)) == 3
-    assert sum(name.startswith("low x0: x0 ") for name in names) == 2
+    assert sum(name.startswith("low x0 (x0 ") for name in names) == 2

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..explain.equations import short_equation
 from ..explain.judging import Judged, resampled_errors, row_errors, typical_error
-from ..explain.regimes import Regimes, distinguishing, regime_names, regimes_of
+from ..explain.regimes import LITTLE, Regimes, distinguishing, regime_names, regimes_of
 from ..explain.text import number, plural, shorten
 from ..explain.view import ModelView, view_of
 from ..search.companion import Companion
@@ -19,6 +19,8 @@ from ..tables.model import EncodedModel
 from ..tables.table import Table, shortened
 
 Array = NDArray[np.float64]
+
+NO_REASONS = "the equations are no reasons for its predictions"
 
 # What each searched parameter means, for readers who do not know the algorithm; in the order in
 # which a summary shows the parameters.
@@ -203,7 +205,8 @@ def regime_lines(
         lines = wrap(
             f"A model of {plural(count, 'regime')} that is simple enough to read. It explains "
             f"{max(0.0, companion.explained):.0%} of the variance in what the model that predicts "
-            "says of rows that neither of them had seen:",
+            "says of rows that neither of them had seen"
+            + (":" if companion.explained >= LITTLE else f", which is little: {NO_REASONS}."),
             92,
         )
     if total < model.n_samples_fit_:

@@ -73,6 +73,8 @@ class ContributionDisplay:
     target_name : str
     is_score : bool
         Whether the prediction is the score of a class.
+    probability : float or None
+        The probability of that class.
     is_constant : bool
         Whether no feature counts here, as all neighbours follow the same constant.
     ax_, figure_, bars_, neighbor_ax_
@@ -114,6 +116,7 @@ class ContributionDisplay:
     slopes_std: Array | None = None
     novelty: float | None = None
     is_score: bool = False
+    probability: float | None = None
     is_constant: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
@@ -155,6 +158,9 @@ class ContributionDisplay:
         if why.X is not None and why.model is not None:
             view = view_of(why.model)
             shown.is_score = view.is_classifier
+            if view.is_classifier:
+                scores = why.contributions.sum(axis=1) + why.intercept
+                shown.probability = float(view.probabilities(scores)[0, target])
             shown.values = view.values(why)[0]
             shown.traits = [str(trait) for trait in common_traits(view, why)[0][target]]
             shown.neighbor_values = neighbor_texts(view, why)[0]
@@ -246,6 +252,7 @@ class ContributionDisplay:
         below = {"xycoords": "axes fraction", "ha": "center", "va": "top", "color": SLATE}
         label(self.ax_, "\n".join(self._remarks(unsure)), (0.5, 0.0), (0, -36), **below)
         title = f"{target}: {number(self.prediction, 4)}"
+        title += "" if self.probability is None else f", probability {self.probability:.0%}"
         self.ax_.set_title(title + (UNLIKE if self.is_unlike_anything else ""), loc="left")
         if self.is_constant and reference != "baseline":
             self.ax_.text(

@@ -145,7 +145,7 @@ class EffectDisplay:
         ----------
         ax : matplotlib Axes, optional
         max_curves : int, default=20
-            How many rows have a thin line or a stroke.
+            How many rows have a thin line, or small points, or a stroke.
 
         Returns
         -------
@@ -157,8 +157,9 @@ class EffectDisplay:
         x = np.arange(len(self.grid)) if self.is_text else self.grid
         rows = np.unique(np.linspace(0, len(self.curves) - 1, max_curves).astype(np.intp))
         if self.kind == "mean":
-            thin = {"color": PALE, "linewidth": 0.7, "alpha": 0.8, "zorder": 1}
-            ax.plot(x, self.curves[rows][:, order].T, **thin)
+            points = {"marker": ".", "markersize": 3, "linestyle": ""}
+            thin = points if self.is_text else {"linewidth": 0.7}
+            ax.plot(x, self.curves[rows][:, order].T, color=PALE, alpha=0.8, zorder=1, **thin)
         style = {"marker": "o", "linestyle": ""} if self.is_text else {"linewidth": 2.6}
         label = "accumulated local effects" if self.kind == "accumulated" else "mean prediction"
         ax.plot(x, self.summary[order], color=TEAL, zorder=3, label=label, **style)

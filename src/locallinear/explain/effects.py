@@ -265,7 +265,8 @@ def dependence_of(view: ModelView, inputs: Array, j: int) -> float:
 
 def sentence(effect: Effect, feature: str, target: str) -> str:
     """What the summary is, and what the other columns mean for it."""
-    thick = "The points are" if effect.is_text else "The thick line is"
+    thick = "The large points are" if effect.is_text else "The thick line is"
+    thin = "small point" if effect.is_text else "thin line"
     share = f"{effect.dependence:.0%}".replace("%", " %")
     depends = effect.dependence > DEPENDENT
     told = f"The other columns explain {share} of the variance of {feature}, so"
@@ -273,7 +274,7 @@ def sentence(effect: Effect, feature: str, target: str) -> str:
         rest = "some of these rows do not occur" if depends else "such rows can occur"
         return (
             f"{thick} the mean prediction of {target} if all {len(effect.curves):,} rows had the "
-            f"same {feature}; each thin line is one row. {told} {rest}."
+            f"same {feature}; each {thin} is one row. {told} {rest}."
         )
     rest = "would include rows that do not occur" if depends else "would say nearly the same"
     return (

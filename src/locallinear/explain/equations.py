@@ -51,9 +51,10 @@ def _terms(view: ModelView, coef: Array, j: int, noise: float) -> list[Term]:
     """What a column adds: one term, or for a date one per feature."""
     column, choices = view.columns[j], view.choices(j)
     if choices is None:
-        own = coef[view.features_of(j), 0].tolist()
-        pairs = zip(column.feature_names, own, strict=True)
-        return [Term(n, coef=c) for n, c in pairs if len(own) == 1 or c != 0]
+        features = view.features_of(j)
+        counts = np.abs(coef[features, 0]) * view.spread[features] > noise
+        triples = zip(column.feature_names, coef[features, 0].tolist(), counts, strict=True)
+        return [Term(name, coef=c) for name, c, does in triples if does or len(counts) == 1]
     effects = view.effects(coef, j)[:-1, 0]
     order = np.argsort(-np.abs(effects), kind="stable")
     order = order[np.abs(effects[order]) > noise]

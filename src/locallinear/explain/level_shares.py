@@ -17,10 +17,10 @@ from .view import ModelView, by_feature
 Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-# Samples that stand for all: so many, or fewer where there are many columns, since paths from them
-# to a row have one prediction per column.
-MOST_SAMPLES, LEAST_SAMPLES = 80, 24
-MOST_STEPS = 480
+# Samples that stand for all: so many, or fewer where there are many columns or rows, since the path
+# from one of them to a row has one prediction per column.
+MOST_SAMPLES, LEAST_SAMPLES = 80, 8
+STEPS_PER_ROW, STEPS = 480, 100_000
 # How many sets of such samples are compared.
 N_DRAWS = 200
 
@@ -35,9 +35,9 @@ def level_shares(view: ModelView, why: Explanation) -> Array:
     view : the model
     why : an explanation of q queries by this model
     """
-    X, Y = view.samples
-    c = len(view.columns)
-    general = samples_in_general(X, Y, min(MOST_SAMPLES, max(LEAST_SAMPLES, MOST_STEPS // c)))
+    (X, Y), (q, c, _) = view.samples, why.difference_parts.shape
+    steps = min(STEPS_PER_ROW, STEPS // max(q, 1))
+    general = samples_in_general(X, Y, min(MOST_SAMPLES, max(LEAST_SAMPLES, steps // c)))
     orders = pairs_of_orders(len(general), c)
 
     def predict(inputs: Array, query: Numbers) -> Array:

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .text import number, shorten
-from .view import ModelView
+from .view import MISSING, ModelView
 
 Array = NDArray[np.float64]
 
 # A regime is set apart by a feature whose mean is this many standard deviations from the overall.
 LEAST_OFFSET = 0.25
+# A simpler model that explains less than this share of the accurate one does not stand for it.
+LITTLE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,8 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
         found[j] = {"feature": view.names[j], "offset": float(offsets[feature])}
         column, choices = view.columns[j], view.choices(j)
         within = int(feature) - view.features_of(j).start
-        if choices is None or not view.is_one_hot(j):
+        is_gap = column.kind == "number" and within > 0  # 1 where the number is missing
+        if not is_gap and (choices is None or not view.is_one_hot(j)):
             found[j]["feature"] = column.feature_names[within]
             low, high = regimes.low[r, feature], regimes.high[r, feature]
             found[j] |= {"low": float(low), "high": float(high)}
@@ -90,7 +93,7 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
         cells = view.samples[0][:, feature]
         inside = view.estimator.labels_ == regimes.labels[r]
         found[j] |= {
-            "category": choices[within],
+            "category": MISSING if is_gap or choices is None else choices[within],
             "share": float(cells[inside].mean()),
             "overall": float(cells.mean()),
         }
@@ -106,7 +109,7 @@ def regime_names(view: ModelView, regimes: Regimes) -> list[str]:
     names = [_name(found) for found in apart]
     taken = Counter(names)
     return [
-        f"{name}: {_range(found)}" if taken[name] > 1 and _range(found) else name
+        f"{name} ({_range(found)})" if taken[name] > 1 and _range(found) else name
         for name, found in zip(names, apart, strict=True)
     ]
 

@@ -16,6 +16,7 @@ from .interface import CompanionLike, Explanation
 from .json_values import target_lists
 from .neighbors import main_regimes
 from .own_samples import count_equal
+from .regimes import LITTLE
 from .selection import sampled, take_rows
 from .view import ModelView, by_feature, view_of
 
@@ -268,6 +269,7 @@ def _data(
         "regime_model": {
             "is_simpler": readable.estimator is not view.estimator,
             "explained": 1.0 if companion is None else companion.explained,
+            "explains_little": companion is not None and companion.explained < LITTLE,
             "has_units": readable.space.has_units,
         },
         "rows": about_rows | of_rows,

@@ -14,6 +14,8 @@ def row_lines(shown: ContributionDisplay) -> list[str]:
     """The layers of a prediction with how sure they are, and the samples behind it."""
     kind = "score of " if shown.is_score else ""
     lines = [f"{kind}{shown.target_name}: {number(shown.prediction, 4)}"]
+    if shown.probability is not None:
+        lines[0] += f", probability {shown.probability:.0%}"
     if shown.interval is not None:
         low, high = (number(end) for end in shown.interval)
         lines[0] += f", for {COVERAGE:.0%} of such rows between {low} and {high}"
@@ -66,7 +68,9 @@ def _samples(shown: ContributionDisplay) -> list[str]:
     lines = []
     for k, sample in enumerate(shown.neighbors[:MOST_NEIGHBORS].tolist()):
         line = f"  training row {sample + 1}: weight {shown.neighbor_weights[k]:.0%}"
-        if shown.neighbor_targets is not None:
+        if shown.neighbor_targets is not None and shown.is_score:
+            line += f", {'' if shown.neighbor_targets[k] else 'not '}{shown.target_name}"
+        elif shown.neighbor_targets is not None:
             line += f", target {number(shown.neighbor_targets[k])}"
         if shown.neighbor_pulls is not None:
             line += f", pulls {signed(shown.neighbor_pulls[k])}"
