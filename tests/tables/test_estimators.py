@@ -265,6 +265,30 @@ def test_frames_of_polars_and_files_give_the_same_model(units):
 # --- scikit-learn's world ------------------------------------------------------------------------
 
 
+def test_a_lazy_frame_is_the_frame_that_it_stands_for(units):
+    model, frame = units
+    price = messy(30, seed=1)[1]
+    eager = polars.from_pandas(frame.assign(price=price))
+    lazy = eager.lazy()
+    assert_allclose(model.predict(lazy), model.predict(frame), rtol=1e-12)
+    assert model.score(lazy, "price") == pytest.approx(r2_score(price, model.predict(frame)))
+    again = clone(model).fit(lazy, "price")
+    assert again.target_names_ == ["price"]
+    assert_array_equal(again.predict(eager), clone(model).fit(eager, "price").predict(lazy))
+
+
+def test_a_score_takes_the_name_of_the_target(units):
+    model, frame = units
+    price = messy(30, seed=1)[1]
+    assert model.score(frame.assign(price=price), "price") == model.score(frame, price)
+    with pytest.raises(ValueError, match="the model's target is price, not size"):
+        model.score(frame, "size")
+    kinds = np.array(["a", "b"])[np.arange(30) % 2]
+    classes = TableClassifier(FALLClassifier(3), random_state=0).fit(frame, kinds)
+    named = TableClassifier(FALLClassifier(3), random_state=0).fit(frame.assign(k=kinds), "k")
+    assert named.score(frame.assign(k=kinds), "k") == classes.score(frame, kinds)
+
+
 def test_pipelines_searches_and_scores_take_raw_frames():
     frame, price = messy(60)
     model = TableRegressor(FALLRegressor(3), target="identity", random_state=0)
@@ -325,8 +349,10 @@ def test_the_model_inside_is_chosen():
     [
         (None, "requires y to be passed"),
         (np.ones(3), "X has 20 rows, but y has 3 targets"),
-        (np.full(20, np.nan), "Input y contains NaN"),
+        (np.full(20, np.nan), "sample 0 has none"),
         ("prise", "no column 'prise', the target"),
+        (["a"] * 20, "y must hold numbers, but holds text, such as 'a'; for classes use .*Table"),
+        (pd.Series([pd.NaT] * 20), "y must hold numbers, but holds times"),
     ],
 )
 def test_wrong_targets_are_refused(y, sentence):

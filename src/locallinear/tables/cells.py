@@ -57,7 +57,12 @@ def to_numbers(cells: Any, decimal: str = ".") -> Array:
     cells = pandas.Series(cells, dtype=object)
     if decimal == "," and cells.notna().any():
         cells = cells.map(lambda cell: cell.replace(",", ".") if isinstance(cell, str) else cell)
-    return pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64).copy()
+    # pandas is wrong in the last digit of some texts; a table from a file is the frame's.
+    for i in np.flatnonzero(np.isfinite(numbers)):
+        if isinstance(cells.iat[i], str):
+            numbers[i] = float(cells.iat[i])
+    return numbers
 
 
 def percentages(cells: "pandas.Series") -> Array:

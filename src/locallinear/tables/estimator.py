@@ -25,10 +25,10 @@ from ..models.moments import Moments
 from ..search.estimators import fixed_seed
 from .encoding import Encoding, fit_encoding
 from .importances import importances_of
-from .inputs import check_columns, read_inputs
+from .inputs import check_columns, named_targets, read_inputs, targets_in
 from .model import EncodedModel
 from .procedure import Task, best_params, fold_numbers, learn
-from .table import Table, as_table
+from .table import Table, as_table, collected
 from .targets import outputs
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class TableEstimator(Moments):
         Parameters
         ----------
         X : DataFrame of pandas or polars, or array-like (n, c)
+            A LazyFrame of polars is collected.
         y : array-like (n,), for regression also (n, m), or the name of a column of X
             Its name, or names, are those of the targets.
         sample_weight : array-like (n,), optional
@@ -169,20 +170,26 @@ class TableEstimator(Moments):
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Add rows to a fitted model, with the encoding that it has."""
-        if isinstance(y, str):
-            if [y] != self.target_names_:
-                raise ValueError(
-                    f"the model's target is {', '.join(self.target_names_)}, not {y}; name the "
-                    "target that it was fitted to, or fit another model"
-                )
-            as_table(X).require([y], "the target")
-            y = X[y]
-        targets, _ = self._read_targets(y)
+        X = collected(X)
+        targets = self._targets_of(X, y)
         inputs = self.encode(X)
         self._check_lengths(inputs, targets)
         self.estimator_.partial_fit(inputs, self.to_model_scale(targets), sample_weight)
         self._forget_judgement()
         return self
+
+    def _targets_of(self, X: Any, y: Any) -> NDArray:
+        """Checked targets of rows, which y holds, or names as columns of X."""
+        names = named_targets(X, y)
+        if names:
+            if names != self.target_names_:
+                raise ValueError(
+                    f"the model's target is {', '.join(self.target_names_)}, not "
+                    f"{', '.join(names)}; name the target that it was fitted to, or fit another "
+                    "model"
+                )
+            y = targets_in(as_table(X), names)
+        return self._read_targets(y)[0]
 
     def forget(self, indices: ArrayLike) -> Self:
         """Remove rows, by their numbers in the order in which they came.

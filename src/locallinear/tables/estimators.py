@@ -21,6 +21,7 @@ from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .estimator import TableEstimator
 from .procedure import Task, quick_error
 from .scale import SCALES, LogScale, may_be_log, to_units
+from .table import collected
 from .targets import class_labels, numeric_targets
 
 Array = NDArray[np.float64]
@@ -170,6 +171,17 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         """
         inputs = self.encode(X)
         return self._back(self.estimator_.predict(inputs))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of predictions for rows that the model has not seen.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`; y may be the name of the target, as a column of X
+        """
+        check_is_fitted(self)
+        X = collected(X)
+        return super().score(X, self._targets_of(X, y), sample_weight)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "local", groups: Any = None
@@ -422,6 +434,17 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """Predict the classes of rows, (q,)."""
         inputs = self.encode(X)
         return self.estimator_.predict(inputs)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of predictions for rows that the model has not seen.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`; y may be the name of the target, as a column of X
+        """
+        check_is_fitted(self)
+        X = collected(X)
+        return super().score(X, self._targets_of(X, y), sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m), in the order of `classes_`."""
