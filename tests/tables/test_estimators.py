@@ -27,6 +27,9 @@ from locallinear import (
     TableRegressor,
     load,
 )
+from locallinear.explain import ContributionDisplay
+from locallinear.explain.row_text import row_lines
+from locallinear.explain.text import factor
 from locallinear.io import ModelFileError
 from locallinear.tables.table import TableError
 
@@ -115,6 +118,17 @@ def test_a_log_scale_says_by_what_a_column_multiplies(logs):
     # A square metre more makes a price of the table one percent larger.
     given = new["size"].notna().to_numpy()
     assert abs(np.median(why.times_per_unit[given, 0, 0]) - np.exp(0.01)) < 0.003
+
+
+def test_a_row_in_words_says_times_per_unit_and_has_neighbours_in_units(logs):
+    model, new = logs
+    shown = ContributionDisplay.from_explanation(model.explain(new), row=3)
+    assert_allclose(shown.times_per_unit, np.exp(model.explain(new).log.slopes[3, :, 0]))
+    prices = messy()[1].to_numpy()
+    assert_allclose(shown.neighbor_targets, prices[shown.neighbors])
+    text = "\n".join(row_lines(shown))
+    assert f"times {factor(shown.times_per_unit[0])} per unit" in text
+    assert f"pulls times {factor(shown.neighbor_pulls[0])}" in text
 
 
 def test_coefficients_of_numbers_are_those_of_features_and_other_cells_have_value_one():

@@ -82,8 +82,9 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     """One line per row and target: the prediction, its layers, and its linear model.
 
     The layers are ``rows in general``, ``those like it`` and ``differs: ..``; the linear model is
-    the ``constant`` and ``adds: ..``. Both add up to the prediction. Rows that the model was fitted
-    on are explained without themselves, as on the page.
+    the ``constant`` and ``adds: ..``. Both add up to the prediction. Where the log of the target
+    was modelled, ``times: ..`` and ``times per unit: ..`` say what multiplies it. Rows that the
+    model was fitted on are explained without themselves, as on the page.
     """
     pandas = pandas_module()
     view = view_of(model)
@@ -110,6 +111,11 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     is_number = [j for j, column in enumerate(view.columns) if column.kind == "number"]
     of_numbers = [names[j] for j in is_number]
     columns |= _by_column("slope", of_numbers, explanation.slopes[:, is_number])
+    if explanation.times is not None and explanation.times_per_unit is not None:
+        columns |= _by_column("times", names, explanation.times)
+        columns |= _by_column(
+            "times per unit", of_numbers, explanation.times_per_unit[:, is_number]
+        )
     columns |= {"constant": explanation.intercept.ravel()}
     return pandas.DataFrame(columns | _by_column("adds", names, explanation.contributions))
 

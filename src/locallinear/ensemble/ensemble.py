@@ -71,6 +71,7 @@ class Ensemble(Mean):
     _private_fitted: ClassVar[tuple[str, ...]] = ("_cv_folds",)
     _member_class: type[FALL]
     _search_class: type
+    _scoring: str | None = None  # of the search
 
     best_params_: dict[str, Any]
     _cv_folds: NDArray[np.intp] | None  # the fold that tests each sample
@@ -270,7 +271,11 @@ class Ensemble(Mean):
             if name not in NOT_SEARCHED
         }
         search = self._search_class(
-            fixed | grid, n_jobs=self.n_jobs, random_state=seed, verbose=self.verbose
+            fixed | grid,
+            scoring=self._scoring,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            verbose=self.verbose,
         )
         scored = search.run_search(X, y, weights, splits, seed, clock.at(SEARCHED_BY))
         self.best_params_ = {name: search.best_params_[name] for name in grid}

@@ -233,7 +233,12 @@ class TableEstimator(Moments):
         if self._unseen is not None and not np.isnan(self._unseen).any():
             known = self._unseen, self._folds
         return EncodedModel(
-            self._encoding, self.estimator_, self._page_targets, self.true_targets, known
+            self._encoding,
+            self.estimator_,
+            self._page_targets,
+            self.true_targets,
+            known,
+            self._page_units,
         )
 
     @property
@@ -403,3 +408,8 @@ class TableEstimator(Moments):
     def _page_targets(self) -> list[str]:
         """Names of what the estimator predicts."""
         raise NotImplementedError
+
+    @property
+    def _page_units(self) -> list[dict[str, Any]] | None:
+        """The way back from logs, where the estimator predicts these."""
+        return None

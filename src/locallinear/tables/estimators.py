@@ -313,6 +313,13 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
             return self.target_names_
         return [f"log of {name}" for name in self.target_names_]
 
+    @property
+    def _page_units(self) -> list[dict[str, Any]] | None:
+        if self._scales is None:
+            return None
+        pairs = zip(self.target_names_, self._scales, strict=True)
+        return [{"name": n, "smear": s.smear, "shift": s.shift} for n, s in pairs]
+
 
 def _check_log(columns: NDArray) -> None:
     """Refuse targets that have no logarithm on the scale of the model."""
