@@ -414,6 +414,18 @@ def test_skops_and_pickle_keep_a_model_with_types_of_this_library_alone(logs):
         assert_array_equal(again.predict(new), model.predict(new))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["skops", "cloudpickle"])
+def test_mlflow_keeps_a_model(logs, form, tmp_path):
+    mlflow = pytest.importorskip("mlflow.sklearn", reason="mlflow is not installed")
+    skops_io = pytest.importorskip("skops.io")
+    model, new = logs
+    types = skops_io.get_untrusted_types(data=skops_io.dumps(model)) if form == "skops" else None
+    options = {"serialization_format": form, "skops_trusted_types": types}
+    mlflow.save_model(model, tmp_path / "kept", pip_requirements=["locallinear"], **options)
+    assert_array_equal(mlflow.load_model(tmp_path / "kept").predict(new), model.predict(new))
+
+
 def test_a_file_can_hold_a_search_as_a_parameter(path):
     frame, price = messy(40)
     search = FALLClassifierCV(FEW)
