@@ -141,6 +141,12 @@ def test_predictions_come_with_intervals_and_say_which_rows_are_unlike_any(folde
         assert best in possible.split(" or ")
 
 
+def test_rows_that_the_model_was_fitted_on_are_noted(folder):
+    of_training = call("predict", folder / "price.model", folder / "houses.csv").stderr
+    assert "exactly the values of a training row" in of_training
+    assert not call("predict", folder / "price.model", folder / "new.csv").stderr
+
+
 def test_predictions_can_be_written_beside_the_data(folder, tmp_path):
     out = tmp_path / "predicted.csv"
     call("predict", folder / "price.model", folder / "new.csv", "--with-data", "--out", out)

@@ -36,7 +36,14 @@ from .learning import (
     read_problem,
 )
 from .options import FILE, SHARE, jobs_option, learning, reading
-from .outputs import contributions, explained_row, predictions, unlike_anything, write_html
+from .outputs import (
+    already_seen,
+    contributions,
+    explained_row,
+    predictions,
+    unlike_anything,
+    write_html,
+)
 from .terminal import echo
 
 MAX_ROWS = 100_000
@@ -224,12 +231,12 @@ def predict(
     fitted = load_model(model)
     table = read_for(fitted, data, options)
     result = predictions(fitted, table, interval)
-    note = None if interval is None else unlike_anything(result)
+    notes = [already_seen(fitted, table), None if interval is None else unlike_anything(result)]
     if with_data:
         kept = table.frame[[name for name in table.columns if name not in result.columns]]
         result = kept.convert_dtypes().join(result)  # 251 was read as 251.0
     write_table(result, out)
-    if note is not None:
+    for note in filter(None, notes):
         echo(note, err=True)
 
 

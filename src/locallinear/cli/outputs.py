@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from ..explain.contribution_display import ContributionDisplay
 from ..explain.explaining_rows import explain_rows, numbers_of_samples
 from ..explain.how_sure import UNSEEN, how_sure
+from ..explain.own_samples import count_equal
 from ..explain.row_text import row_lines
+from ..explain.text import plural
 from ..explain.view import view_of
 from ..runtime.progress import working
 from ..search.companion import Companion, companion_of
@@ -62,6 +64,19 @@ def predictions(
         ]
         columns["novelty"] = model.novelty(table)
     return pandas.DataFrame(columns)
+
+
+def already_seen(model: TableModel, table: Table) -> str | None:
+    """A sentence where most rows are those that the model was fitted on, else None."""
+    n = count_equal(view_of(model), model.encode(table).to_numpy())
+    if n <= len(table) / 2:  # some are equal by chance
+        return None
+    verb = "has" if n == 1 else "have"
+    return (
+        f"Note: {n:,} of {plural(len(table), 'row')} {verb} exactly the values of a training row, "
+        "so that its own target takes part in the prediction; fit prints the error on rows that "
+        "the model had not seen."
+    )
 
 
 def unlike_anything(result: "pandas.DataFrame") -> str | None:
