@@ -44,7 +44,7 @@ from .outputs import (
     unlike_anything,
     write_html,
 )
-from .terminal import echo
+from .terminal import echo, warnings_as_notes
 
 MAX_ROWS = 100_000
 # The parts of a time budget for the model, and for that of few regimes.
@@ -86,6 +86,7 @@ def main() -> None:
         locallinear predict houses.model new-houses.csv --out prices.csv
         locallinear explain houses.model new-houses.csv --out why.html
     """  # noqa: D301, click reads the backspace as "do not wrap"
+    click.get_current_context().with_resource(warnings_as_notes())
 
 
 @main.command(short_help="Show all steps on example data.")
