@@ -31,10 +31,12 @@ DEFAULT: dict[str, list] = {
     "neighborhood": ["euclidean", "learned", "forest", "boosted", "piecewise"],
 }
 
-# For the probabilities of classes, which are means over more samples than predictions of values.
+# For the probabilities of classes, which are means over more samples than predictions of values. A
+# search begins with the first neighbourhood, which is all that a short time budget may reach.
 CLASSES: dict[str, list] = DEFAULT | {
     "n_anchor_neighbors": [40, 80, 300],
     "n_neighbors": [5, 10, 20, 40, 80],
+    "neighborhood": ["boosted", "learned", "forest", "euclidean", "piecewise"],
 }
 
 # For models that are read: few anchors, each fitted on many samples, in the units of the data. The
