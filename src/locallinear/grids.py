@@ -31,6 +31,14 @@ DEFAULT: dict[str, list] = {
     "neighborhood": ["euclidean", "learned", "forest", "boosted", "piecewise"],
 }
 
+# For the probabilities of classes, which are means over more samples than predictions of values. A
+# search begins with the first neighbourhood, which is all that a short time budget may reach.
+CLASSES: dict[str, list] = DEFAULT | {
+    "n_anchor_neighbors": [40, 80, 300],
+    "n_neighbors": [5, 10, 20, 40, 80],
+    "neighborhood": ["boosted", "learned", "forest", "euclidean", "piecewise"],
+}
+
 # For models that are read: few anchors, each fitted on many samples, in the units of the data. The
 # pull towards them is strong, so that a prediction is made by the equations that a reader sees, and
 # not by corrections to them. Where anchors are few their places matter: k-means is tried, too.

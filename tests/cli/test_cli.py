@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from houses import houses
 from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor, load
 from locallinear.__main__ import main
 from locallinear.cli.comparison import PACKAGES, more_models
+from locallinear.cli.terminal import warnings_as_notes
 from locallinear.datasets import make_rentals
 from locallinear.explain.text import number
 
@@ -139,6 +141,19 @@ def test_predictions_come_with_intervals_and_say_which_rows_are_unlike_any(folde
     )
     for possible, best in zip(classes["possible classes"], classes["predicted kind"], strict=True):
         assert best in possible.split(" or ")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_a_sentence_without_code(capsys):
+    with warnings_as_notes():
+        warnings.warn("the fit took long", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "Note: the fit took long\n"
+
+
+def test_rows_that_the_model_was_fitted_on_are_noted(folder):
+    of_training = call("predict", folder / "price.model", folder / "houses.csv").stderr
+    assert "exactly the values of a training row" in of_training
+    assert not call("predict", folder / "price.model", folder / "new.csv").stderr
 
 
 def test_predictions_can_be_written_beside_the_data(folder, tmp_path):

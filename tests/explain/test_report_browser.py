@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from houses import fitted, houses, table_estimator
-from locallinear import FALLClassifier, FALLRegressor
+from locallinear import FALLClassifier, FALLRegressor, TableRegressor
 from locallinear.explain import report_data, write_report
 from locallinear.explain import rows as rows_module
 
@@ -69,6 +69,9 @@ def reports(tmp_path_factory):
     rows["level"][39] = np.subtract(rows["prediction"][39], rows["baseline"]).tolist()
     table = houses(seed=1).replace({"district": {"old town": NAMES[0]}})
     found["table"] = folder / "table.html", report_data(fitted(("price", "rent")), Xq=table)
+    grown = TableRegressor(FALLRegressor(6, n_neighbors=5), target="log", random_state=0)
+    grown.fit(houses(), "price")
+    found["logs"] = folder / "logs.html", report_data(grown, Xq=houses(30, seed=1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_module, "MOST_DETAILED", 10)
         many = houses(300, seed=1)
@@ -382,6 +385,21 @@ def test_the_layers_are_told_in_words_and_add_up_in_the_table(opened):
     page.select_option("#reference", "zero")
     assert not page.locator("#layers-text").is_visible()
     assert page.locator("#parts-table tbody tr th").first.inner_text() == "(intercept)"
+
+
+def test_a_log_scale_says_units_and_what_multiplies_them(opened):
+    page, data = opened("logs")
+    rows, (unit,) = data["rows"], data["units"]
+    score = rows["prediction"][0][0]
+    said = page.locator("#row-prediction").inner_text()
+    assert "which is a mean price of " in said
+    amount = float(said.rsplit(" ", 1)[1].replace(",", ""))
+    assert amount == pytest.approx(unit["smear"] * np.exp(score) - unit["shift"], rel=1e-3)
+    page.locator("#parts-table").scroll_into_view_if_needed()
+    lines = [line.split("\t") for line in page.locator("#parts-table").inner_text().splitlines()]
+    assert lines[0][-3:] == ["per unit", "adds", "times"]
+    level = next(line for line in lines if line[0] == "Those like this row")
+    assert float(level[-1].split()[-1]) == pytest.approx(np.exp(rows["level"][0][0]), abs=0.006)
 
 
 def test_the_first_screen_has_the_three_answers(opened):

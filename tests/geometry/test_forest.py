@@ -16,7 +16,7 @@ from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
 from locallinear.geometry import leaf_neighbors
 from locallinear.geometry.leaf_neighbors import LeafNeighbors, Lists, Tables
 from locallinear.geometry.nearness import nearness_from_arrays
-from locallinear.geometry.trees import GROWERS, grow_piecewise
+from locallinear.geometry.trees import CLASS_MIN_LEAF, GROWERS, grow_boosted, grow_piecewise
 from problems import needle
 
 FEW = np.arange(4)
@@ -332,3 +332,15 @@ def test_unknown_features_are_refused(make_problem, features):
     X, y, _ = make_problem(d=3)
     with pytest.raises(ValueError, match="neighborhood_features must be numbers of features"):
         FALLRegressor(neighborhood_features=features).fit(X, y)
+
+
+def test_leaves_of_boosted_trees_hold_more_samples_where_targets_are_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    noise = rng.random(600) < 0.5
+    classes, values = np.column_stack([noise, ~noise]).astype(float), rng.normal(size=(600, 2))
+    least = []
+    for Y in (classes, values):
+        codes = grow_boosted(X, Y, None, FEW, 0, None).leaves(X)
+        least.append(min(np.unique(of_tree, return_counts=True)[1].min() for of_tree in codes.T))
+    assert least[0] >= CLASS_MIN_LEAF > least[1]

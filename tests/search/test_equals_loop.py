@@ -180,6 +180,15 @@ def test_random_grids_of_a_classifier(scoring, kind):
         compare(FALLClassifierCV(grid, scoring=scoring, random_state=seed), X, y)
 
 
+def test_the_squared_error_of_class_scores_is_that_of_a_regression_on_the_classes():
+    X, y = labels()
+    Y = (y[:, None] == np.unique(y)).astype(float)
+    grid, folds = random_grid(3, n_targets=3, size=8), list(KFold(3).split(X))
+    scoring = {"scoring": "neg_mean_squared_error", "cv": folds, "random_state": 0}
+    ours = FALLClassifierCV(grid, **scoring).fit(X, y).cv_results_["mean_test_score"]
+    assert_allclose(ours, FALLRegressorCV(grid, **scoring).fit(X, Y).cv_results_["mean_test_score"])
+
+
 @pytest.mark.parametrize("seed", range(80, 86))
 def test_random_grids_with_sample_weights(seed):
     rng = np.random.default_rng(seed)

@@ -80,6 +80,18 @@ def test_a_new_category_is_none_of_the_known_ones_and_is_noted():
     assert "1 of 2 rows, such as 'z' in row 2" in note
 
 
+@pytest.mark.parametrize(
+    "new", [[1, 0], [1.0, 0.0], ["TRUE", "false"], ["1", "0"], [True, False]], ids=str
+)
+def test_true_and_false_are_known_however_they_are_written(new):
+    for training in ([True, False], ["true", "false"], [True, False, None]):
+        column, features = encoded(training * 5, new=new)
+        assert features[:, -2:].tolist() == [[0, 1], [1, 0]]
+        assert column.unseen(as_table(pd.DataFrame({"a": new}))) is None
+    numbers = encoded([1.0, 0.0, 0.5] * 5, new=pd.Series([True, False, None], dtype=object))[1]
+    assert numbers[:, 0].tolist() == [1.0, 0.0, 0.5]
+
+
 def test_codes_are_equal_however_they_are_typed():
     assert cell_texts(pd.Series([7, 8])).tolist() == ["7", "8"]
     assert cell_texts(pd.Series([7.0, np.nan])).tolist() == ["7", None]

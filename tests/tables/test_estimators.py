@@ -27,6 +27,9 @@ from locallinear import (
     TableRegressor,
     load,
 )
+from locallinear.explain import ContributionDisplay
+from locallinear.explain.row_text import row_lines
+from locallinear.explain.text import factor
 from locallinear.io import ModelFileError
 from locallinear.tables.table import TableError
 
@@ -115,6 +118,17 @@ def test_a_log_scale_says_by_what_a_column_multiplies(logs):
     # A square metre more makes a price of the table one percent larger.
     given = new["size"].notna().to_numpy()
     assert abs(np.median(why.times_per_unit[given, 0, 0]) - np.exp(0.01)) < 0.003
+
+
+def test_a_row_in_words_says_times_per_unit_and_has_neighbours_in_units(logs):
+    model, new = logs
+    shown = ContributionDisplay.from_explanation(model.explain(new), row=3)
+    assert_allclose(shown.times_per_unit, np.exp(model.explain(new).log.slopes[3, :, 0]))
+    prices = messy()[1].to_numpy()
+    assert_allclose(shown.neighbor_targets, prices[shown.neighbors])
+    text = "\n".join(row_lines(shown))
+    assert f"times {factor(shown.times_per_unit[0])} per unit" in text
+    assert f"pulls times {factor(shown.neighbor_pulls[0])}" in text
 
 
 def test_coefficients_of_numbers_are_those_of_features_and_other_cells_have_value_one():
@@ -265,6 +279,30 @@ def test_frames_of_polars_and_files_give_the_same_model(units):
 # --- scikit-learn's world ------------------------------------------------------------------------
 
 
+def test_a_lazy_frame_is_the_frame_that_it_stands_for(units):
+    model, frame = units
+    price = messy(30, seed=1)[1]
+    eager = polars.from_pandas(frame.assign(price=price))
+    lazy = eager.lazy()
+    assert_allclose(model.predict(lazy), model.predict(frame), rtol=1e-12)
+    assert model.score(lazy, "price") == pytest.approx(r2_score(price, model.predict(frame)))
+    again = clone(model).fit(lazy, "price")
+    assert again.target_names_ == ["price"]
+    assert_array_equal(again.predict(eager), clone(model).fit(eager, "price").predict(lazy))
+
+
+def test_a_score_takes_the_name_of_the_target(units):
+    model, frame = units
+    price = messy(30, seed=1)[1]
+    assert model.score(frame.assign(price=price), "price") == model.score(frame, price)
+    with pytest.raises(ValueError, match="the model's target is price, not size"):
+        model.score(frame, "size")
+    kinds = np.array(["a", "b"])[np.arange(30) % 2]
+    classes = TableClassifier(FALLClassifier(3), random_state=0).fit(frame, kinds)
+    named = TableClassifier(FALLClassifier(3), random_state=0).fit(frame.assign(k=kinds), "k")
+    assert named.score(frame.assign(k=kinds), "k") == classes.score(frame, kinds)
+
+
 def test_pipelines_searches_and_scores_take_raw_frames():
     frame, price = messy(60)
     model = TableRegressor(FALLRegressor(3), target="identity", random_state=0)
@@ -325,8 +363,10 @@ def test_the_model_inside_is_chosen():
     [
         (None, "requires y to be passed"),
         (np.ones(3), "X has 20 rows, but y has 3 targets"),
-        (np.full(20, np.nan), "Input y contains NaN"),
+        (np.full(20, np.nan), "sample 0 has none"),
         ("prise", "no column 'prise', the target"),
+        (["a"] * 20, "y must hold numbers, but holds text, such as 'a'; for classes use .*Table"),
+        (pd.Series([pd.NaT] * 20), "y must hold numbers, but holds times"),
     ],
 )
 def test_wrong_targets_are_refused(y, sentence):
@@ -372,6 +412,18 @@ def test_skops_and_pickle_keep_a_model_with_types_of_this_library_alone(logs):
     assert all(name.startswith("locallinear.") for name in types), types
     for again in (skops_io.loads(content, trusted=types), pickle.loads(pickle.dumps(model))):
         assert_array_equal(again.predict(new), model.predict(new))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["skops", "cloudpickle"])
+def test_mlflow_keeps_a_model(logs, form, tmp_path):
+    mlflow = pytest.importorskip("mlflow.sklearn", reason="mlflow is not installed")
+    skops_io = pytest.importorskip("skops.io")
+    model, new = logs
+    types = skops_io.get_untrusted_types(data=skops_io.dumps(model)) if form == "skops" else None
+    options = {"serialization_format": form, "skops_trusted_types": types}
+    mlflow.save_model(model, tmp_path / "kept", pip_requirements=["locallinear"], **options)
+    assert_array_equal(mlflow.load_model(tmp_path / "kept").predict(new), model.predict(new))
 
 
 def test_a_file_can_hold_a_search_as_a_parameter(path):

@@ -53,9 +53,7 @@ def validated_targets(
     if stays_on_device(estimator, X):
         return _targets_like_inputs(estimator, X, y, reset)
     y = from_device(y)
-    check_numbers(y, "y")
-    _check_no_text(y)
-    _check_targets_known(y)
+    check_target_values(y)
     X, y = validated(estimator, X, y=y, reset=reset, multi_output=True, y_numeric=True)
     _check_magnitudes(X, "X", allow_tiny=not reset)
     targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
@@ -84,9 +82,7 @@ def _targets_like_inputs(estimator: BaseEstimator, X: Any, y: Any, reset: bool) 
     xp = namespace(X)
     if not same_place(X, y):
         y = from_device(y)
-        check_numbers(y, "y")
-        _check_no_text(y)
-        _check_targets_known(y)
+        check_target_values(y)
         y = moved(np.asarray(y, dtype=np.float64), X)
     y = xp.astype(y, X.dtype, copy=False)
     if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
@@ -243,6 +239,13 @@ def _other_values(X: Any) -> str | None:
     return None
 
 
+def check_target_values(y: Any) -> None:
+    """Refuse targets of a regression that are masked, times, text, missing or infinite."""
+    check_numbers(y, "y")
+    _check_no_text(y)
+    _check_targets_known(y)
+
+
 def _check_targets_known(y: Any) -> None:
     """Refuse targets of a regression that are missing or infinite.
 
@@ -297,7 +300,7 @@ def _check_no_text(y: Any) -> None:
         if text is not None:
             raise ValueError(
                 f"y must hold numbers, but holds text, such as {text!r}; for classes use "
-                "FALLClassifier or FALLEnsembleClassifier"
+                "FALLClassifier, FALLEnsembleClassifier or TableClassifier"
             )
 
 

@@ -37,8 +37,15 @@ from .learning import (
     read_problem,
 )
 from .options import FILE, SHARE, jobs_option, learning, reading
-from .outputs import contributions, explained_row, predictions, unlike_anything, write_html
-from .terminal import echo
+from .outputs import (
+    already_seen,
+    contributions,
+    explained_row,
+    predictions,
+    unlike_anything,
+    write_html,
+)
+from .terminal import echo, warnings_as_notes
 
 MAX_ROWS = 100_000
 # The part of a time budget for the model; the rest is for other models, and one of few regimes.
@@ -81,6 +88,7 @@ def main() -> None:
         locallinear predict houses.model new-houses.csv --out prices.csv
         locallinear explain houses.model new-houses.csv --out why.html
     """  # noqa: D301, click reads the backspace as "do not wrap"
+    click.get_current_context().with_resource(warnings_as_notes())
 
 
 @main.command(short_help="Show all steps on example data.")
@@ -227,12 +235,12 @@ def predict(
     fitted = load_model(model)
     table = read_for(fitted, data, options)
     result = predictions(fitted, table, interval)
-    note = None if interval is None else unlike_anything(result)
+    notes = [already_seen(fitted, table), None if interval is None else unlike_anything(result)]
     if with_data:
         kept = table.frame[[name for name in table.columns if name not in result.columns]]
         result = kept.convert_dtypes().join(result)  # 251 was read as 251.0
     write_table(result, out)
-    if note is not None:
+    for note in filter(None, notes):
         echo(note, err=True)
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..explain.judging import Judged, baselines, judge
+from ..runtime.budgets import BudgetWarning
 from ..runtime.progress import duration, watched, working
 from ..search.companion import Companion, companion_of
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
@@ -254,7 +256,9 @@ def print_summary(model: TableModel, options: Options, budget: float | None = No
     if model.best_params_:
         echo("\nChosen parameters:\n")
         print_lines(parameter_lines(model.best_params_))
-    with working("Looking for few regimes"):
+    with working("Looking for few regimes"), warnings.catch_warnings():
+        # The user knows the budget of the whole command, not that of this part.
+        warnings.simplefilter("ignore", BudgetWarning)
         companion = companion_of(
             model.estimator_,
             options.get("regimes"),

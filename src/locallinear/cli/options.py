@@ -154,7 +154,7 @@ def learning(command: Command) -> Command:
             metavar="SECONDS",
             default=60,
             show_default=True,
-            help="About how long the command takes in all.",
+            help="About how long the command takes in all; compare limits FALL alone by it.",
         ),
         click.option(
             "--seed",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..explain.contribution_display import ContributionDisplay
 from ..explain.explaining_rows import explain_rows, numbers_of_samples
 from ..explain.how_sure import UNSEEN, how_sure
+from ..explain.own_samples import count_equal
 from ..explain.row_text import row_lines
 from ..explain.text import plural
 from ..explain.view import view_of
@@ -65,6 +66,19 @@ def predictions(
     return pandas.DataFrame(columns)
 
 
+def already_seen(model: TableModel, table: Table) -> str | None:
+    """A sentence where most rows are those that the model was fitted on, else None."""
+    n = count_equal(view_of(model), model.encode(table).to_numpy())
+    if n <= len(table) / 2:  # some are equal by chance
+        return None
+    verb = "has" if n == 1 else "have"
+    return (
+        f"Note: {n:,} of {plural(len(table), 'row')} {verb} exactly the values of a training row, "
+        "so that its own target takes part in the prediction; fit prints the error on rows that "
+        "the model had not seen."
+    )
+
+
 def unlike_anything(result: "pandas.DataFrame") -> str | None:
     """A sentence on the rows that are unlike anything seen; None if there are none."""
     novel = np.flatnonzero(result["novelty"] > UNSEEN)
@@ -83,8 +97,9 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     """One line per row and target: the prediction, its layers, and its linear model.
 
     The layers are ``rows in general``, ``those like it`` and ``differs: ..``; the linear model is
-    the ``constant`` and ``adds: ..``. Both add up to the prediction. Rows that the model was fitted
-    on are explained without themselves, as on the page.
+    the ``constant`` and ``adds: ..``. Both add up to the prediction. Where the log of the target
+    was modelled, ``times: ..`` and ``times per unit: ..`` say what multiplies it. Rows that the
+    model was fitted on are explained without themselves, as on the page.
     """
     pandas = pandas_module()
     view = view_of(model)
@@ -110,6 +125,11 @@ def contributions(model: TableModel, table: Table) -> "pandas.DataFrame":
     is_number = [j for j, column in enumerate(view.columns) if column.kind == "number"]
     of_numbers = [names[j] for j in is_number]
     columns |= _by_column("slope", of_numbers, explanation.slopes[:, is_number])
+    if explanation.times is not None and explanation.times_per_unit is not None:
+        columns |= _by_column("times", names, explanation.times)
+        columns |= _by_column(
+            "times per unit", of_numbers, explanation.times_per_unit[:, is_number]
+        )
     columns |= {"constant": explanation.intercept.ravel()}
     return pandas.DataFrame(columns | _by_column("adds", names, explanation.contributions))
 

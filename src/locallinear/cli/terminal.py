@@ -1,6 +1,10 @@
 """Text for the terminal: names from files must not move the cursor, recolour it or forge lines."""
 
 import unicodedata
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -23,6 +27,18 @@ def printable(text: str, keep: str = "") -> str:
 def echo(text: str, err: bool = False) -> None:
     """Print text, whose line breaks stay, on standard output or standard error."""
     click.echo(printable(text, keep="\n"), err=err)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Warnings as sentences on standard error, without the line of code that they come from."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        echo(f"Note: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _unprintable(character: str) -> bool:

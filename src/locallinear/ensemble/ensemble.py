@@ -79,6 +79,7 @@ class Ensemble(Mean):
     _private_fitted: ClassVar[tuple[str, ...]] = ("_cv_folds",)
     _member_class: type[FALL]
     _search_class: type
+    _scoring: str | None = None  # of the search
 
     best_params_: dict[str, Any]
     _cv_folds: NDArray[np.intp] | None  # the fold that tests each sample
@@ -301,7 +302,11 @@ class Ensemble(Mean):
             if name not in NOT_SEARCHED
         }
         search = self._search_class(
-            fixed | grid, n_jobs=self.n_jobs, random_state=samples.seed, verbose=self.verbose
+            fixed | grid,
+            scoring=self._scoring,
+            n_jobs=self.n_jobs,
+            random_state=samples.seed,
+            verbose=self.verbose,
         )
 
         def after(seconds: float) -> float:

@@ -192,10 +192,10 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
     n_neighborhoods : int, default=8
         About how many different neighbourhoods there are. Members that share one differ in their
         anchors alone, so that neighbours are searched once for all of them.
-    search : {"default", "paper", "simple"}, dict or None, default="default"
-        The grid of `FALLClassifierCV` that is searched for the parameters of the members; the best
-        configuration of each neighbourhood makes one kind of members. None: no search; members
-        have the parameters of `estimator`.
+    search : {"default", "classes", "paper", "simple"}, dict or None, default="default"
+        The grid of `FALLClassifierCV` that is searched, by the squared error of scores, for the
+        parameters of the members; the best configuration of each neighbourhood makes one kind of
+        members. None: no search; members have the parameters of `estimator`.
     estimator : FALLClassifier, default=None
         The members before the search sets parameters; None for the defaults. The first member
         keeps its `random_state`.
@@ -260,6 +260,7 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
     }
     _member_class = FALLClassifier
     _search_class = FALLClassifierCV
+    _scoring = "neg_mean_squared_error"  # of scores: probabilities matter, not classes alone
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -294,7 +295,7 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
     def _more_kinds(self, search: Any) -> list[Kind]:
         # Where classes are nearly separated by planes, local scores alone are too rough to be
         # good probabilities. A grid of the user's own stays as it is.
-        return plain_kinds(search) if self.search == "default" else []
+        return plain_kinds(search) if self.search in ("default", "classes") else []
 
     def _check_samples(
         self, X: Any, y: Any, classes: ArrayLike | None = None

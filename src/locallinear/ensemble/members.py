@@ -103,7 +103,8 @@ def kinds_of(search: Any, names: Iterable[str], max_features: float) -> list[Kin
     same = np.isfinite(scores)
     if "param_scaling" in results:
         same &= results["param_scaling"] == results["param_scaling"][best]
-    worst = 1 - WORST_KIND * (1 - scores[best])
+    perfect = 1.0 if search.scoring is None else 0.0  # R² and accuracy, or a negative error
+    worst = perfect - WORST_KIND * (perfect - scores[best])
     neighborhoods = results.get("param_neighborhood", np.array([None] * len(scores), dtype=object))
     kinds = []
     for neighborhood in dict.fromkeys(neighborhoods[same].tolist()):

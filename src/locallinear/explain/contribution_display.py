@@ -12,7 +12,7 @@ from .how_sure import COVERAGE, DEVIATIONS, UNSEEN, how_sure, pulls_on, slope_er
 from .interface import Explanation
 from .neighbors import neighbor_counts
 from .selection import check_row, number_of, take_rows
-from .text import drawn, largest, number, signed
+from .text import drawn, factor, largest, number, signed
 from .traits import common_traits, neighbor_texts
 from .view import MISSING, ModelView, by_feature, view_of
 from .waterfall_drawing import bar_heights, draw_bars, draw_neighbors
@@ -61,12 +61,16 @@ class ContributionDisplay:
         The samples behind the prediction, nearest first, and their regimes.
     neighbor_targets : array (K,) or None
     neighbor_pulls : array (K,) or None
-        How far the target of each takes the prediction from `baseline`, in units; None where
-        anchors are not linear in the targets.
+        How far the target of each takes the prediction from `baseline`, in units; where the log
+        of the target was modelled, what it multiplies the prediction by; None where anchors are not
+        linear in the targets.
     interval : array (2,) or None
         It contains 90 % of the targets of such rows.
     slopes, slopes_std : arrays (d,) or None
         Slopes in units and their standard deviations, NaN for text.
+    times, times_per_unit : arrays (d,) or None
+        Where the log of the target was modelled: what each part multiplies the prediction by, and
+        what a unit more of the feature does.
     novelty : float or None
         How unusual the row is, from 0 to 1.
     feature_names : list of str
@@ -114,6 +118,8 @@ class ContributionDisplay:
     interval: Array | None = None
     slopes: Array | None = None
     slopes_std: Array | None = None
+    times: Array | None = None
+    times_per_unit: Array | None = None
     novelty: float | None = None
     is_score: bool = False
     probability: float | None = None
@@ -155,6 +161,9 @@ class ContributionDisplay:
             feature_names=[str(name) for name in why.feature_names],
             target_name=why.target_names[target],
         )
+        if why.log is not None:
+            shown.times = np.exp(why.log.difference_parts[0, :, target])
+            shown.times_per_unit = np.exp(why.log.slopes[0, :, target])
         if why.X is not None and why.model is not None:
             view = view_of(why.model)
             shown.is_score = view.is_classifier
@@ -166,7 +175,7 @@ class ContributionDisplay:
             shown.neighbor_values = neighbor_texts(view, why)[0]
             shown.at_average = view.at_average(by_feature(why).coef)[0, :, target]
             shown.is_constant = not view.counting(why)[0, :, target].any()
-            shown.neighbor_targets = view.samples[1][shown.neighbors, target]
+            shown.neighbor_targets = _targets_in_units(view, why)[shown.neighbors, target]
             if sure:
                 shown._add_how_sure(view, why, target)
         return shown
@@ -181,6 +190,14 @@ class ContributionDisplay:
             self.novelty = float(known.novelty[0])
         with suppress(ValueError):
             self.neighbor_pulls = pulls_on(view, why, [self.neighbors], 0)[0].pulls[:, target]
+            if why.log is not None:
+                self.neighbor_pulls = np.exp(self.neighbor_pulls)
+
+    def pull(self, k: int) -> str:
+        """The pull of a neighbour in words: an amount, or a factor where logs were modelled."""
+        assert self.neighbor_pulls is not None
+        pull = self.neighbor_pulls[k]
+        return signed(pull) if self.times is None else f"times {factor(pull)}"
 
     @property
     def is_unlike_anything(self) -> bool:
@@ -278,8 +295,7 @@ class ContributionDisplay:
             names = [f"{name}: {number(y)}" for name, y in zip(names, targets, strict=True)]
         notes = [f"regime {regime}" for regime in self.neighbor_labels[shown]]
         if self.neighbor_pulls is not None:
-            pulls = self.neighbor_pulls[shown]
-            notes = [f"pulls {signed(pull)}" for pull in pulls]
+            notes = [f"pulls {self.pull(k)}" for k in range(len(names))]
         n_left = len(self.neighbor_weights) - len(names)
         return draw_neighbors(self.ax_, self.neighbor_weights[shown], names, notes, n_left)
 
@@ -344,3 +360,12 @@ class ContributionDisplay:
         if not layered or self.neighbor_values is None:
             return text
         return f"{text} (they: {self.neighbor_values[j]})"
+
+
+def _targets_in_units(view: ModelView, why: Explanation) -> Array:
+    """The targets of the samples, (n, m), in units also where their logs were modelled."""
+    targets = view.samples[1]
+    if why.log is None:
+        return targets
+    model: Any = why.model
+    return model.quantiles_in_units(targets[:, :, None])[:, :, 0]

@@ -130,6 +130,7 @@ class TableModelLike(Protocol):
     columns: Sequence[Column]  # in the order of the estimator's features
     target_names: list[str]
     out_of_fold: tuple[NDArray, Numbers] | None
+    units: list[dict[str, Any]] | None  # the way back where targets are logs
 
     def encode(self, data: Any, /) -> Any: ...
 

@@ -85,8 +85,8 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'space', 'scores', 'coverage',
-     'drivers', 'effects', 'regimes', 'regime_model', 'rows', 'all_rows', 'sure',
+    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'units', 'space', 'scores',
+     'coverage', 'drivers', 'effects', 'regimes', 'regime_model', 'rows', 'all_rows', 'sure',
      'samples']
     """
     view = view_of(model)
@@ -260,6 +260,7 @@ def _data(
         "features": view.names,
         "choices": [view.choices(j) for j in range(len(view.columns))],
         "targets": targets,
+        "units": None if view.table is None else view.table.units,
         "space": sections.space_section(view),
         "scores": sections.scores_section(view, inputs, labels, n_jobs),
         "coverage": coverage_section(view, *_held_out(view, why, about_rows["true"])),

@@ -4,7 +4,7 @@ from textwrap import wrap
 
 from .contribution_display import ContributionDisplay
 from .how_sure import COVERAGE, DEVIATIONS
-from .text import number, plural, signed
+from .text import factor, number, plural, signed
 
 MOST_NEIGHBORS = 5
 WIDTH = 92
@@ -53,14 +53,23 @@ def _steps(shown: ContributionDisplay) -> list[str]:
 
 
 def _slope(shown: ContributionDisplay, j: int | None) -> str:
-    """The slope of a feature and its error; nothing for a step that is no number's."""
-    if j is None or shown.slopes is None or shown.slopes_std is None:
+    """The slope of a feature and its error; nothing for a step that is no number's.
+
+    Where the log of the target was modelled, also what the feature multiplies the prediction by.
+    """
+    if j is None:
         return ""
+    times = "" if shown.times is None else f" times {factor(shown.times[j])}"
+    if shown.slopes is None or shown.slopes_std is None:
+        return times
     error = DEVIATIONS * shown.slopes_std[j]
     if error != error:  # a column of text
-        return ""
+        return times
+    unit = ""
+    if shown.times_per_unit is not None:
+        times, unit = times + ";", f", times {factor(shown.times_per_unit[j])} per unit"
     zero = ", which may be zero" if shown.may_be_zero(j) else ""
-    return f" slope {number(shown.slopes[j])} ± {number(error, 2)}{zero}"
+    return f"{times} slope {number(shown.slopes[j])} ± {number(error, 2)}{unit}{zero}"
 
 
 def _samples(shown: ContributionDisplay) -> list[str]:
@@ -73,7 +82,7 @@ def _samples(shown: ContributionDisplay) -> list[str]:
         elif shown.neighbor_targets is not None:
             line += f", target {number(shown.neighbor_targets[k])}"
         if shown.neighbor_pulls is not None:
-            line += f", pulls {signed(shown.neighbor_pulls[k])}"
+            line += f", pulls {shown.pull(k)}"
         lines.append(line)
     left = len(shown.neighbors) - len(lines)
     return ["Made from:", *lines, *([f"  and {plural(left, 'more row')}"] if left else [])]

@@ -35,6 +35,14 @@ def signed(value: float, digits: int = 3) -> str:
     return ("+" if value > 0 else "") + number(value, digits)
 
 
+def factor(value: float) -> str:
+    """What something is multiplied by, with two digits of how it differs from 1."""
+    change = abs(value - 1)
+    if not 1e-9 < change < 9:
+        return number(value)
+    return f"{value:.{max(2, 1 - int(np.floor(np.log10(change))))}f}"
+
+
 def plural(count: int, word: str) -> str:
     """A count and its word."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

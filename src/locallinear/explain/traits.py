@@ -117,7 +117,8 @@ def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
                 line.append(f"{shares[int(position[j])]:.0%}")
             else:
                 (cell,) = view.cells_of(j, of_column[None])
-                line.append(number(cell) if isinstance(cell, float) else str(cell))
+                text = MISSING if cell is None else str(cell)
+                line.append(number(cell) if isinstance(cell, float) else text)
         out.append(line)
     return out
 

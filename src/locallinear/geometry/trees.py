@@ -40,6 +40,9 @@ RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 80, 1 / 3, 20_000
 BOOSTED_TREES, LEARNING_RATE = 125, 0.1
 BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 16, 5000, 3
 ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
+# Classes are noise around probabilities: of many samples trees see more, leaves hold more of them,
+# and fewer trees grow, since late ones follow the noise.
+CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF = 80, 20_000, 20
 
 # A split of a piecewise linear tree looks at half of the features, at most at PIECEWISE_FEATURES,
 # with a few random cuts each. A model has at most MAX_SLOPES slopes, in standard deviations.
@@ -86,9 +89,12 @@ def grow_boosted(
 
     rng = check_random_state(random_state)
     samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
-    rows, seeds = zip(*(samples.draw(rng, BOOSTED_ROWS) for _ in range(BOOSTED_TREES)), strict=True)
+    n_trees, max_rows, min_leaf = BOOSTED_TREES, BOOSTED_ROWS, MIN_LEAF
+    if are_classes(Y):
+        n_trees, max_rows, min_leaf = CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF
+    rows, seeds = zip(*(samples.draw(rng, max_rows) for _ in range(n_trees)), strict=True)
     max_leaves = int(np.clip(len(rows[0]) // ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES))
-    feature, cut, right = np.empty((3, BOOSTED_TREES * (2 * max_leaves - 1)), dtype=np.int32)
+    feature, cut, right = np.empty((3, n_trees * (2 * max_leaves - 1)), dtype=np.int32)
     gains = np.zeros(len(features))
     roots = grow_boosted_trees(
         samples.bins,
@@ -99,7 +105,7 @@ def grow_boosted(
         np.array(seeds),
         max(1, min(len(features) // 2, BOOSTED_FEATURES)),
         max_leaves,
-        MIN_LEAF,
+        min_leaf,
         LEARNING_RATE,
         feature,
         cut,
@@ -107,10 +113,14 @@ def grow_boosted(
         gains,
     )
     trees = [
-        Tree(feature[first:end], cut[first:end], gains / BOOSTED_TREES)
-        for first, end in pairwise(roots)
+        Tree(feature[first:end], cut[first:end], gains / n_trees) for first, end in pairwise(roots)
     ]
     return _as_forest(trees, samples.cuts, features, Z.shape[1], min_distance=0.0)
+
+
+def are_classes(Y: Array) -> bool:
+    """Whether targets (n, m) are classes: one column per class, with a single 1 in each row."""
+    return Y.shape[1] > 1 and bool(((Y == 0) | (Y == 1)).all() and (Y.sum(axis=1) == 1).all())
 
 
 def grow_piecewise(

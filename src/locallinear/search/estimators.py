@@ -445,10 +445,10 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
 
     Parameters
     ----------
-    grid : {"default", "paper", "simple"} or dict, default="default"
-        The configurations to try: the library's choice, the paper's space of 1,078,000
-        configurations, those with few anchors in the units of the data, or lists of values for
-        parameters of `FALLClassifier`.
+    grid : {"default", "classes", "paper", "simple"} or dict, default="default"
+        The configurations to try: the library's choice, the same with more neighbours for
+        probabilities, the paper's space of 1,078,000 configurations, those with few anchors in the
+        units of the data, or lists of values for parameters of `FALLClassifier`.
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits that keep the shares of the classes. If the
         samples are sorted by time, give a splitter: TimeSeriesSplit().
@@ -463,8 +463,9 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
         from the keyboard also keeps the best so far. A warning says where the first configuration
         and the last fit alone take much longer.
     scoring : str or callable, default=None
-        As in scikit-learn; None is the accuracy, which is fast. Any other scorer is called once
-        per configuration and split.
+        As in scikit-learn; None is the accuracy, which is fast. "neg_mean_squared_error" is that
+        of the scores, with the classes as 0 and 1: it is as fast, and better where probabilities
+        matter. Any other scorer is called once per configuration and split.
     prefer : {"accurate", "simple"}, default="accurate"
         "simple" takes the simplest configuration whose mean score is within one standard error
         (over the splits) of the best: with the fewest anchors, then the largest `anchor_alpha` and
@@ -555,6 +556,9 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
         if self.scoring in (None, "accuracy"):
             codes = np.where(np.isin(y[test], classes), np.searchsorted(classes, y[test]), -1)
             return Y, partial(_scores.Accuracy, codes, weights)
+        if self.scoring == "neg_mean_squared_error":
+            true = (y[test][:, None] == classes).astype(np.float64)
+            return Y, partial(_scores.NegMeanSquaredError, true, weights)
         replay = partial(_scores.ReplayClassifier, classes, n)
         return Y, partial(_scores.AnyScorer, self.scoring, X[test], y[test], weights, replay)
 

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
-from ..grids import DEFAULT, PAPER, SIMPLE
+from ..grids import CLASSES, DEFAULT, PAPER, SIMPLE
 
 Grid = dict[str, list[Any]]
 
-GRIDS: dict[str, Grid] = {"paper": PAPER, "default": DEFAULT, "simple": SIMPLE}
+GRIDS: dict[str, Grid] = {"paper": PAPER, "default": DEFAULT, "classes": CLASSES, "simple": SIMPLE}
 
 # Parameters of a model that cannot be searched.
 NOT_SEARCHED = {"n_jobs", "random_state"}

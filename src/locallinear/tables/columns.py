@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 NO_VALUE = "(missing)"
 # Fewer gaps than this cannot show what gaps mean; they are only filled in.
 LEAST_GAPS = 10
+# What means true and false in a column of them, in small letters.
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ def read_numbers(table: Table, name: str, cells: str) -> Array:
     if pandas.api.types.is_numeric_dtype(column.dtype):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return table.checked_finite(name, numbers)
+    if pandas.api.types.infer_dtype(column, skipna=True) == "boolean":
+        return column.map({True: 1.0, False: 0.0}).to_numpy(dtype=np.float64)
     texts = cell_texts(column)
     numbers = to_numbers(texts, table.decimal)
     if cells != "numbers":
@@ -122,11 +126,13 @@ def read_numbers(table: Table, name: str, cells: str) -> Array:
     gaps = np.array([text is None or text.casefold() in GAP_WORDS for text in texts], dtype=bool)
     wrong = np.flatnonzero(np.isnan(numbers) & ~gaps)
     if len(wrong):
+        option = f"types={{{name!r}: 'category'}}"
+        if table.is_file:
+            option = f"--types {name}=category; --missing names a cell that means no value"
         remedy = (
             "The column is numbers: correct the cell or leave it empty, or say that the column is "
-            f"text, with types={{{name!r}: 'category'}}"
+            f"text, with {option}."
         )
-        remedy += f", --missing or --types {name}=category." if table.is_file else "."
         raise table.refuse(name, int(wrong[0]), "a number", remedy)
     return table.checked_finite(name, numbers)
 
@@ -174,9 +180,19 @@ class CategoryColumn:
         """Which of the features are 0 or 1."""
         return list(range(len(self.categories)))
 
+    def _known_cells(self, table: Table) -> NDArray:
+        """The texts of the column, with true and false written as in the training data."""
+        cells = category_cells(table.frame[self.name])
+        values = [c for c in self.categories if c != NO_VALUE]
+        written = {TRUTH.get(c.casefold()): c for c in values}
+        if None in written or len(written) < len(values):
+            return cells
+        as_known = {c: written.get(TRUTH.get(c.casefold()), c) for c in set(cells.tolist())}
+        return np.array([as_known[c] for c in cells], dtype=object)
+
     def encode(self, table: Table) -> Array:
         """The features of a table, (n, f)."""
-        cells = category_cells(table.frame[self.name])
+        cells = self._known_cells(table)
         return (cells[:, None] == np.array(self.categories, dtype=object)).astype(np.float64)
 
     def shown(self, table: Table) -> Any:
@@ -190,7 +206,7 @@ class CategoryColumn:
 
     def unseen(self, table: Table) -> str | None:
         """A sentence on cells that the model does not know."""
-        cells = category_cells(table.frame[self.name])
+        cells = self._known_cells(table)
         rows = np.flatnonzero(~np.isin(cells, self.categories))
         if not len(rows):
             return None

@@ -27,11 +27,11 @@ from ..search.estimators import fixed_seed
 from .cells import pandas_module
 from .encoding import Encoding, fit_encoding
 from .importances import importances_of
-from .inputs import check_columns, read_inputs
+from .inputs import check_columns, named_targets, read_inputs, targets_in
 from .model import EncodedModel
 from .procedure import Task, best_params, fold_numbers, learn
 from .stored import check_stored_attributes
-from .table import Table, as_table
+from .table import Table, as_table, collected
 from .targets import outputs
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class TableEstimator(Moments):
         Parameters
         ----------
         X : DataFrame of pandas or polars, or array-like (n, c)
+            A LazyFrame of polars is collected.
         y : array-like (n,), for regression also (n, m), or the name of a column of X
             Its name, or names, are those of the targets.
         sample_weight : array-like (n,), optional
@@ -188,15 +189,8 @@ class TableEstimator(Moments):
 
         What becomes of a cell is decided by the fit, so these say all that the rows do.
         """
-        if isinstance(y, str):
-            if [y] != self.target_names_:
-                raise ValueError(
-                    f"the model's target is {', '.join(self.target_names_)}, not {y}; name the "
-                    "target that it was fitted to, or fit another model"
-                )
-            as_table(X).require([y], "the target")
-            y = X[y]
-        targets, _ = self._read_targets(y)
+        X = collected(X)
+        targets = self._targets_of(X, y)
         inputs = self.encode(X)
         self._check_lengths(inputs, targets)
         return inputs.to_numpy(), self.to_model_scale(targets)
@@ -205,6 +199,19 @@ class TableEstimator(Moments):
         """Add rows that `as_arrays` returned, whether by this model or by an earlier copy of it."""
         inputs = pandas_module().DataFrame(X, columns=self.estimator_.feature_names_in_)
         return self._changed(lambda model: model.partial_fit(inputs, y, sample_weight))
+
+    def _targets_of(self, X: Any, y: Any) -> NDArray:
+        """Checked targets of rows, which y holds, or names as columns of X."""
+        names = named_targets(X, y)
+        if names:
+            if names != self.target_names_:
+                raise ValueError(
+                    f"the model's target is {', '.join(self.target_names_)}, not "
+                    f"{', '.join(names)}; name the target that it was fitted to, or fit another "
+                    "model"
+                )
+            y = targets_in(as_table(X), names)
+        return self._read_targets(y)[0]
 
     def forget(self, indices: ArrayLike) -> Self:
         """Remove rows, by their numbers in the order in which they came.
@@ -254,7 +261,12 @@ class TableEstimator(Moments):
         if now._unseen is not None and not np.isnan(now._unseen).any():
             known = now._unseen, now._folds
         return EncodedModel(
-            now._encoding, now.estimator_, now._page_targets, now.true_targets, known
+            now._encoding,
+            now.estimator_,
+            now._page_targets,
+            now.true_targets,
+            known,
+            now._page_units,
         )
 
     @property
@@ -431,3 +443,8 @@ class TableEstimator(Moments):
     def _page_targets(self) -> list[str]:
         """Names of what the estimator predicts."""
         raise NotImplementedError
+
+    @property
+    def _page_units(self) -> list[dict[str, Any]] | None:
+        """The way back from logs, where the estimator predicts these."""
+        return None

@@ -21,6 +21,7 @@ from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .estimator import TableEstimator
 from .procedure import Task, quick_error
 from .scale import SCALES, LogScale, may_be_log, to_units
+from .table import collected
 from .targets import class_labels, numeric_targets
 
 Array = NDArray[np.float64]
@@ -174,6 +175,17 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         inputs = now.encode(X)
         return now._back(now.estimator_.predict(inputs))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of predictions for rows that the model has not seen.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`; y may be the name of the target, as a column of X
+        """
+        check_is_fitted(self)
+        X = collected(X)
+        return super().score(X, self._targets_of(X, y), sample_weight)
+
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "local", groups: Any = None
     ) -> Array:
@@ -309,6 +321,13 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
             return self.target_names_
         return [f"log of {name}" for name in self.target_names_]
 
+    @property
+    def _page_units(self) -> list[dict[str, Any]] | None:
+        if self._scales is None:
+            return None
+        pairs = zip(self.target_names_, self._scales, strict=True)
+        return [{"name": n, "smear": s.smear, "shift": s.shift} for n, s in pairs]
+
 
 def _check_log(columns: NDArray) -> None:
     """Refuse targets that have no logarithm on the scale of the model."""
@@ -433,6 +452,17 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         now = self.at_this_moment()
         inputs = now.encode(X)
         return now.estimator_.predict(inputs)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of predictions for rows that the model has not seen.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`; y may be the name of the target, as a column of X
+        """
+        check_is_fitted(self)
+        X = collected(X)
+        return super().score(X, self._targets_of(X, y), sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m), in the order of `classes_`."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from .cells import pandas_module
 from .encoding import Encoding
 from .kinds import check_types
-from .table import Table, TableError, array_names, as_table
+from .table import Table, TableError, array_names, as_table, collected
 
 
 def read_inputs(
@@ -26,13 +26,11 @@ def read_inputs(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None; pass "
             "the targets, or the name of a column of X"
         )
-    named = [y] if isinstance(y, str) else []
-    if isinstance(y, list) and y and all(isinstance(name, str) for name in y):
-        named = y if hasattr(X, "columns") and set(y) <= set(map(str, X.columns)) else []
+    X = collected(X)
+    named = named_targets(X, y)
     table = X if isinstance(X, Table) else _first_table(estimator, X)
     if named:
-        table.require(named, "the target")
-        y = table.frame[named[0]] if len(named) == 1 else table.frame[named]
+        y = targets_in(table, named)
         table = table.without(named)
     if not len(table):
         raise ValueError(f"Found array with 0 sample(s) (shape={table.frame.shape}): X has no rows")
@@ -43,6 +41,21 @@ def read_inputs(
     if not hasattr(estimator, "feature_names_in_") and np.asarray(X).dtype.kind in "biuf":
         kinds = dict.fromkeys(table.columns, "number") | kinds
     return table, y, _copies_of(table, y), kinds
+
+
+def named_targets(X: Any, y: Any) -> list[str]:
+    """The columns of X that y names; none where y holds the targets themselves."""
+    if isinstance(y, str):
+        return [y]
+    if isinstance(y, list) and y and all(isinstance(name, str) for name in y):
+        return y if hasattr(X, "columns") and set(y) <= set(map(str, X.columns)) else []
+    return []
+
+
+def targets_in(table: Table, names: list[str]) -> Any:
+    """Columns of a table that are targets: a Series, or a DataFrame of several."""
+    table.require(names, "the target")
+    return table.frame[names[0]] if len(names) == 1 else table.frame[names]
 
 
 def _first_table(estimator: BaseEstimator, X: Any) -> Table:
@@ -87,7 +100,7 @@ def check_columns(estimator: BaseEstimator, X: Any, encoding: Encoding) -> Table
         return X
     if issparse(X):
         raise TypeError("X is sparse, but a table is dense; pass a DataFrame, or X.toarray()")
-    names = getattr(estimator, "feature_names_in_", None)
+    X, names = collected(X), getattr(estimator, "feature_names_in_", None)
     if hasattr(X, "columns"):
         table = as_table(X, encoding.missing)
         if names is None:  # fitted on an array: by position

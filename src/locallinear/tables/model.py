@@ -38,6 +38,9 @@ class EncodedModel:
         Returns the targets that a frame holds, (q,) or (q, m), or classes.
     out_of_fold : tuple of arrays or None
         Predictions of the training rows by models that had not seen them, and each row's fold.
+    units : list of dict or None
+        Where targets are logs, the way back for each: its ``name``, and ``smear`` and ``shift`` of
+        `LogScale`.
     """
 
     def __init__(
@@ -47,12 +50,14 @@ class EncodedModel:
         target_names: list[str],
         true_targets: Callable[[Any], NDArray],
         out_of_fold: tuple[NDArray, NDArray[np.intp]] | None = None,
+        units: list[dict[str, Any]] | None = None,
     ) -> None:
         self.encoding = encoding
         self.estimator = estimator
         self.target_names = target_names
         self.true_targets = true_targets
         self.out_of_fold = out_of_fold
+        self.units = units
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -136,16 +136,26 @@ def learn(model: Any, task: Task) -> Learnt:
 
 def make_estimator(model: Any, task: Task) -> Any:
     """The estimator that learns a task, not fitted."""
-    common = {"n_jobs": task.n_jobs, "random_state": task.seed, "verbose": task.verbose}
+    common: dict[str, Any] = {
+        "n_jobs": task.n_jobs,
+        "random_state": task.seed,
+        "verbose": task.verbose,
+    }
     indicators = {"indicators": [task.indicators]} if task.indicators else {}
-    grid = GRIDS["simple" if task.prefer == "simple" else "default"] | indicators
+    usual = "classes" if task.classify else "default"
+    name = "simple" if task.prefer == "simple" else usual
+    grid = GRIDS[name] | indicators
     splits = _sampled_splits(task)
     if model == "single":
         kind: Any = FALLClassifierCV if task.classify else FALLRegressorCV
+        # Of the scores: probabilities matter, not classes alone.
+        common["scoring"] = "neg_mean_squared_error" if task.classify else None
         return kind(grid, cv=splits, prefer=task.prefer, **common)
     if model == "ensemble":
         kind = FALLEnsembleClassifier if task.classify else FALLEnsembleRegressor
-        return kind(search=grid, cv=splits, **common)
+        member: Any = FALLClassifier if task.classify else FALLRegressor
+        common["estimator"] = member(indicators=task.indicators or None)
+        return kind(search=name, cv=splits, **common)
     return _adapted(clone(model), task, splits, indicators)
 
 

@@ -169,8 +169,14 @@ def _without_cells(column: "pandas.Series", no_value: set[str]) -> "pandas.Serie
     return column.mask(gaps) if gaps.any() else column
 
 
+def collected(data: Any) -> Any:
+    """The frame that a LazyFrame of polars stands for; anything else as it is."""
+    is_lazy = hasattr(data, "collect") and hasattr(data, "collect_schema")
+    return data.collect() if is_lazy else data
+
+
 def _as_frame(data: Any) -> "pandas.DataFrame":
-    pandas = pandas_module()
+    pandas, data = pandas_module(), collected(data)
     if isinstance(data, pandas.DataFrame):
         return data
     if hasattr(data, "columns") and hasattr(data, "schema"):  # polars

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 
+from ..checks.inputs import check_target_values
+from ..checks.values import check_no_gaps
 from .cells import to_numbers
 from .table import Table, TableError
 
@@ -14,8 +16,9 @@ Array = NDArray[np.float64]
 
 def numeric_targets(y: Any, who: str) -> tuple[Array, list[str]]:
     """Targets as numbers, (n,) or (n, m), and their names; `who` is for messages."""
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
-    if values.dtype == object:
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asanyarray(y)
+    check_target_values(values)
+    if values.dtype.kind in "OUS":
         values = values.astype(np.float64)
     found = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y", estimator=who)
     if found.ndim == 2 and found.shape[1] == 1 and not hasattr(y, "columns"):
@@ -27,17 +30,11 @@ def numeric_targets(y: Any, who: str) -> tuple[Array, list[str]]:
 
 def class_labels(y: Any, who: str) -> tuple[NDArray, list[str]]:
     """Classes (n,), and the name of the target."""
+    check_no_gaps(y, "y", "a class")
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     labels = column_or_1d(values, warn=True)
-    if labels.dtype == object:
-        missing = [label is None or label != label for label in labels]
-        if any(missing):
-            raise ValueError(
-                f"y has no class in {sum(missing)} rows, but {who} needs one for each; leave "
-                "these rows out"
-            )
-        if all(isinstance(label, str) for label in labels):
-            labels = labels.astype(str)
+    if labels.dtype == object and all(isinstance(label, str) for label in labels):
+        labels = labels.astype(str)
     elif labels.dtype.kind == "f":
         check_array(labels, ensure_2d=False, input_name="y", estimator=who)
     return labels, target_names(y, 1)
@@ -86,6 +83,7 @@ def outputs(table: Table, targets: tuple[str, ...], *, classify: bool) -> NDArra
     table.require(targets, "the target")
     if classify:
         return table.frame[targets[0]].to_numpy(dtype=object).astype(str)
+    other = "pass --classify" if table.is_file else "use TableClassifier"
     Y = np.empty((len(table), len(targets)))
     for t, name in enumerate(targets):
         Y[:, t] = to_numbers(table.frame[name], table.decimal)
@@ -95,8 +93,8 @@ def outputs(table: Table, targets: tuple[str, ...], *, classify: bool) -> NDArra
                 name,
                 int(wrong[0]),
                 "a number",
-                "The rest of the target is numbers: correct the cell or leave it empty, or pass "
-                "--classify if the target is a class.",
+                "The rest of the target is numbers: correct the cell or leave it empty, or "
+                f"{other} if the target is a class.",
             )
         table.checked_finite(name, Y[:, t])
     return Y[:, 0] if len(targets) == 1 else Y

@@ -38,6 +38,13 @@ const number = (value, digits = 4) => {
 const cell = (value) => (value === null ? "missing" : typeof value === "string" ? value : number(value));
 const wide = () => printing || window.innerWidth > 640;
 const signed = (value) => (value > 0 ? "+" : "") + number(value);
+// Where the model is of logs: what something multiplies the target by, and numbers in its units.
+const units = data.units;
+const factor = (log) => {
+  const value = Math.exp(log), change = Math.abs(value - 1);
+  return `×\u202f${change < 1e-9 || change >= 9 ? number(value) : value.toFixed(Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(change)))))}`;
+};
+const fromLog = (log, smear) => Math.max(0, smear * Math.exp(log) - units[state.target].shift);
 const shorten = (text, length) => text.length <= length ? text : `${text.slice(0, Math.ceil(length * 2 / 3))}…${text.slice(-Math.floor(length / 3) + 1)}`;
 // Plotly reads tags and entities in text; this makes it draw every character as it is. The
 // isolates keep a right-to-left name from changing the direction of the text around it.

@@ -3,7 +3,7 @@ const showHeadline = () => {
   byId("row-name").textContent = rows.names[state.row];
   const score = rows.prediction[state.row][state.target];
   byId("prediction-label").textContent = `Predicted ${classes ? "score of " : ""}${shorten(targets[state.target], 40)}`;
-  byId("row-prediction").textContent = number(score, 5) + (classes ? `, probability ${percent(rows.probability[state.row][state.target])}` : "");
+  byId("row-prediction").textContent = number(score, 5) + (classes ? `, probability ${percent(rows.probability[state.row][state.target])}` : units ? `, which is a mean ${shorten(units[state.target].name, 40)} of ${number(fromLog(score, units[state.target].smear))}` : "");
   const truth = rows.true?.[state.row]?.[classes ? 0 : state.target] ?? null;
   byId("row-true-line").hidden = truth === null;
   if (truth !== null) byId("row-true").textContent = number(truth, 5);
@@ -20,7 +20,7 @@ const showSure = () => {
   const interval = intervalOf(), possible = sure.possible?.[state.row] && targets.filter((_, t) => sure.possible[state.row][t]);
   byId("row-interval-line").hidden = !interval && !possible;
   byId("interval-label").textContent = `${percent(sure.coverage)} ${classes ? "possible classes" : "interval"}`;
-  byId("row-interval").textContent = interval ? `${number(interval[0])} to ${number(interval[1])}` : possible ? possible.map((name) => shorten(name, 30)).join(" or ") : "";
+  byId("row-interval").textContent = interval ? `${number(interval[0])} to ${number(interval[1])}${units ? `, which is ${number(fromLog(interval[0], 1))} to ${number(fromLog(interval[1], 1))}` : ""}` : possible ? possible.map((name) => shorten(name, 30)).join(" or ") : "";
   const novelty = sure.novelty && sure.novelty[state.row];
   byId("row-novelty-line").hidden = novelty === null || novelty === undefined;
   byId("row-novelty").textContent = `than ${percent(novelty ?? 0)} of the samples`;
@@ -57,7 +57,7 @@ const showContributions = () => {
   const low = Math.min(...ends), high = Math.max(...ends), room = (wide() ? 0.14 : 1.1) * (high - low || Math.abs(high) || 1);
   draw("chart-row", [
     { type: "bar", orientation: "h", y: y.slice(1, -1), base: bars.map((b) => b.base), x: bars.map((b) => b.size), width: 0.62,
-      marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")), pattern: { shape: bars.map((b) => (b.unsure ? "/" : "")), fillmode: "replace", size: 6, solidity: 0.35 } }, text: bars.map((b) => signed(b.size)), textposition: "outside", cliponaxis: false,
+      marker: { color: bars.map((b) => color(b.size >= 0 ? "up" : "down")), pattern: { shape: bars.map((b) => (b.unsure ? "/" : "")), fillmode: "replace", size: 6, solidity: 0.35 } }, text: bars.map((b) => signed(b.size) + (units ? ` (${factor(b.size)})` : "")), textposition: "outside", cliponaxis: false,
       hovertemplate: "%{text}<extra></extra>" },
     { type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: color("soft"), width: 1 },
       x: lines.slice(0, -1).flatMap((b) => [b.base + b.size, b.base + b.size, null]), y: y.slice(0, -1).flatMap((v) => [v, v - 1, null]) },
@@ -96,7 +96,7 @@ const showRowCaption = () => {
 const showParts = () => {
   const { start, level, parts } = fromReference(), slopes = isShort() ? [] : slopesOf(state.row, state.target);
   byId("parts-text").textContent = isShort() ? "" : layered()
-    ? `Those like it: the mean of its neighbours; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature${sure.slopes_std ? `, ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); a grey one may be zero` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.`
+    ? `Those like it: the mean of its neighbours; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature${sure.slopes_std ? `, ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); a grey one may be zero` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.${units ? ` What is added to a log multiplies ${units[state.target].name}: "times" says by what, and "per unit" what a unit more of the feature does.` : ""}`
     : `${space.has_units ? "Value" : "The value's rank (from −1.73, the lowest, to 1.73, the highest)"} times coefficient is the contribution. Contributions are from zero, where rows may never be: they do not say whether a value is high or low.`;
   const [shown, rest] = largest(parts);
   const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => (v instanceof Node ? v : make("td", {}, typeof v === "string" ? bdi(v) : number(v)))));
@@ -105,16 +105,19 @@ const showParts = () => {
     if (slopes[j] === null || error === null) return slopes[j] ?? "";
     return make("td", isUnsure(j) ? { class: "unsure", title: "may be zero" } : {}, number(slopes[j]), make("span", { class: "pm" }, ` ± ${number(error, 2)}`));
   };
-  const heads = isShort() ? ["Feature", "this row", "adds"] : layered() ? ["Feature", "this row", "those like it", "slope", "adds"] : ["Feature", "value", "coefficient", "contribution"];
+  const heads = isShort() ? ["Feature", "this row", "adds"] : layered() ? ["Feature", "this row", "those like it", "slope", ...(units ? ["per unit"] : []), "adds"] : ["Feature", "value", "coefficient", "contribution"];
   const blank = heads.slice(2).map(() => "");
-  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(isShort() ? [] : layered() ? [rows.neighbor_texts[state.row][j], slope(j)] : [choices[j] ? "" : coef()[j]]), parts[j]];
+  if (units) heads.push("times");
+  const times = (part) => (units ? [part === null ? "" : factor(part)] : []);
+  const perUnit = (j) => (units ? [typeof slopes[j] === "number" ? factor(slopes[j]) : ""] : []);
+  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(isShort() ? [] : layered() ? [rows.neighbor_texts[state.row][j], slope(j), ...perUnit(j)] : [choices[j] ? "" : coef()[j]]), parts[j], ...times(parts[j])];
   byId("parts-table").replaceChildren(
     make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
-    make("tbody", {}, line(layered() ? "Rows in general" : "(intercept)", [...blank, start]),
-      ...(level === null ? [] : [line("Those like this row", [...blank, level])]),
+    make("tbody", {}, line(layered() ? "Rows in general" : "(intercept)", [...blank, start, ...times(null)]),
+      ...(level === null ? [] : [line("Those like this row", [...blank, level, ...times(level)])]),
       ...shown.map((j) => line(bdi(features[j]), ofFeature(j))),
-      ...(rest.length ? [line(`${rest.length} other features`, [...blank, sum(rest.map((j) => parts[j]))])] : []),
-      line("Prediction", [...blank, rows.prediction[state.row][state.target]], "ours")));
+      ...(rest.length ? [line(`${rest.length} other features`, [...blank, sum(rest.map((j) => parts[j])), ...times(sum(rest.map((j) => parts[j])))])] : []),
+      line("Prediction", [...blank, rows.prediction[state.row][state.target], ...times(null)], "ours")));
 };
 const showNeighbors = () => {
   const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
@@ -199,7 +202,7 @@ const showWhatIf = () => {
   byId("whatif-prediction").textContent = number(score, 6) + (classes ? `, probability ${percent(probabilities(scores)[state.target])}` : "");
   byId("whatif-prediction").dataset.value = score;
   const moved = Math.abs(change) > 1e-12 * (1 + Math.abs(score));
-  byId("whatif-change").textContent = moved ? `${signed(change)} against the row's own` : "the row's own prediction";
+  byId("whatif-change").textContent = moved ? `${signed(change)}${units ? ` (${factor(change)})` : ""} against the row's own` : "the row's own prediction";
   const far = features.filter((_, j) => isFar(j));
   byId("whatif-far").textContent = far.length ? `Beyond the row and its neighbours in ${far.slice(0, 3).map((name) => `\u2068${shorten(name, 30)}\u2069`).join(", ")}${far.length > 3 ? ` and ${far.length - 3} more` : ""}: take this as the trend here, not as a prediction there.` : "";
 };
