@@ -88,7 +88,7 @@ def test_judging_does_not_go_on_after_an_interrupt(samples):
 def test_an_ensemble_whose_search_is_interrupted_is_one_member_of_the_best_kind(samples):
     class Search(FALLRegressorCV):
         def run_search(self, *given):
-            self.scoring = interrupted_after(12)
+            self.scoring = interrupted_after(24)  # of which the first cell needs 18, in 6 folds
             return super().run_search(*given)
 
     class Ensemble(FALLEnsembleRegressor):

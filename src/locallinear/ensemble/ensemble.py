@@ -374,27 +374,42 @@ class Ensemble(Mean):
         scored: Search,
     ) -> list[list[Array]]:
         """Predictions (q, m) of each split's test samples, by one member of each kind."""
-        given = template, samples, splits, scored
-        each = [(kind, number) for kind in kinds for number in range(len(splits))]
+        numbers = range(len(splits))
+        # What the search has scored needs its folds, which are here.
+        known = [kind.configuration for kind in kinds if kind.configuration is not None]
+        here = Parallel(self.n_jobs, require="sharedmem")
+        anywhere = Parallel(self.n_jobs, prefer="threads")
         with one_blas_thread():
-            parallel = Parallel(self.n_jobs, prefer="threads")
-            found = parallel(delayed(self._predict_split)(*one, *given) for one in each)
-        return [found[first : first + len(splits)] for first in range(0, len(found), len(splits))]
+            of_scored = iter(
+                here(delayed(scored.prediction_of)(one, i) for one in known for i in numbers)
+            )
+            of_others = iter(
+                anywhere(
+                    delayed(self._predict_split)(kind, *split, template, samples)
+                    for kind in kinds
+                    if kind.configuration is None
+                    for split in splits
+                )
+            )
+        return [
+            [
+                next(of_others)
+                if kind.configuration is None
+                else self._all_targets(next(of_scored), samples.y[train])
+                for train, _ in splits
+            ]
+            for kind in kinds
+        ]
 
     def _predict_split(
         self,
         kind: Kind,
-        number: int,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
         template: FALL,
         samples: Samples,
-        splits: list[Split],
-        scored: Search,
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
-        train, test = splits[number]
-        if kind.configuration is not None:
-            prediction = scored.prediction_of(kind.configuration, number)
-            return self._all_targets(prediction, samples.y[train])
         return self._fit_one(kind, train, template, samples).predict_numeric(samples.X[test])
 
     def _fit_one(
