@@ -111,6 +111,7 @@ def one_row(model, queries) -> float:
 
 
 def warm_up() -> None:
-    """Compile and load all that a fit and a prediction need."""
+    """Compile and load all that a fit and a prediction need, for few samples and for many."""
     X, y, _ = load("kin40k")
-    FALLEnsembleRegressor(n_estimators=2, n_jobs=2).fit(X[:300], y[:300]).predict(X[:100])
+    for n in (300, 2000):
+        FALLEnsembleRegressor(n_estimators=2, n_jobs=2).fit(X[:n], y[:n]).predict(X[:100])

@@ -197,7 +197,7 @@ def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
         assert re.search(rf"^  {name} +[\d.]+ ± [\d.]+ +-?\d\.\d\d\d$", output, re.M), output
     assert re.search(r"FALL's error is [\d.]+ to [\d.]+ %|cannot be told apart", output)
     assert "n_anchor_neighbors" in output
-    assert re.search(r"price = −?[\d.]+ [+−] [\d.]+ · size \(m²\)", output)
+    assert re.search(r"price = −?[\d.]+ [+−] [^=]*[\d.]+ · size\s+\(m²\)", output)
     assert f"The model is in {out}. To explain" in output
     model = load(out)
     assert model.target_names_ == ["price"]

@@ -49,8 +49,8 @@ from .terminal import echo, warnings_as_notes
 
 MAX_ROWS = 100_000
 # The part of a time budget for the model; the rest is for other models, and one of few regimes.
-# The latter has some seconds in any case.
-FIT_SHARE, COMPANION_SECONDS = 0.8, 1.0
+# Both have a little time in any case.
+FIT_SHARE, LEAST_SECONDS, COMPANION_SECONDS = 0.8, 0.1, 1.0
 
 # What `explain` writes, by the ending of the file.
 FORMS = {".html": "html", ".htm": "html"} | dict.fromkeys([".csv", *PARQUET], "csv")
@@ -186,7 +186,7 @@ def fit(data: Path, out: Path | None, quick: bool, cluster: str | None, **option
         budget = Budget(options["time_budget"])
         problem = read_problem(data, options)
         to_fit = FIT_SHARE * budget.seconds - budget.elapsed()
-        model = fit_model(problem, options, max(to_fit, COMPANION_SECONDS))
+        model = fit_model(problem, options, max(to_fit, LEAST_SECONDS))
         replaced = out.is_file()
         write_file(model.save, place)
         if not quick:

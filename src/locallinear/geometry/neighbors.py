@@ -78,8 +78,9 @@ def order_few(X: Array, points: Array, rows: Rows, distances: Array, nearest: Ro
     for f in range(X.shape[1]):  # added in the same order as there
         squares += (points[rows, f] - X[:, None, f]) ** 2
     squares[rows < 0] = np.inf
-    order = np.lexsort((rows, squares), axis=1)[:, : distances.shape[1]]
-    distances[:] = np.sqrt(np.take_along_axis(squares, order, 1))
+    far = np.sqrt(squares)
+    order = np.lexsort((rows, far), axis=1)[:, : distances.shape[1]]
+    distances[:] = np.take_along_axis(far, order, 1)
     nearest[:] = np.take_along_axis(rows, order, 1)
 
 
@@ -119,7 +120,7 @@ class Neighbors:
         if len(X) * self.points.size > MIN_THREADED:
             workers = all_threads() if n_jobs is None else effective_n_jobs(n_jobs)
         order = order_few
-        if isinstance(parts[0], Cells):
+        if not isinstance(parts[0], Few):
             from ..kernels.nearest import nearest_candidates as order  # compiled: loaded if needed
         distances = np.empty((len(X), n_neighbors))
         rows = np.empty(distances.shape, dtype=np.intp)

@@ -49,7 +49,8 @@ def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "line.model"
     >>> FALLRegressor(n_neighbors=1).fit([[0.0], [1.0]], [0.0, 1.0]).save(path)
     >>> with open_online(path) as online:
-    ...     online.partial_fit([[3.0]], [9.0])
+    ...     online.partial_fit([[3.0]], [9.0])  # the first call
+    1
     >>> with open_online(path) as online:
     ...     online.model.predict([[3.0]])
     array([9.])

@@ -94,7 +94,7 @@ def nearest_candidates(X, points, rows, distances, nearest):
     distances, nearest : (q, K) to write: distances and rows, nearest first
     """
     K = distances.shape[1]
-    squares = np.empty(rows.shape[1])
+    far = np.empty(rows.shape[1])
     held = np.empty(rows.shape[1], rows.dtype)
     for i in range(len(X)):
         n = 0
@@ -105,11 +105,12 @@ def nearest_candidates(X, points, rows, distances, nearest):
             for f in range(X.shape[1]):
                 gap = points[j, f] - X[i, f]
                 square += gap * gap
-            squares[n], held[n] = square, j
+            # Distances are compared, not squares: their ties are those that a caller sees.
+            far[n], held[n] = np.sqrt(square), j
             n += 1
         by_row = np.argsort(held[:n])
-        order = by_row[np.argsort(squares[by_row], kind="mergesort")[:K]]
-        distances[i], nearest[i] = np.sqrt(squares[order]), held[order]
+        order = by_row[np.argsort(far[by_row], kind="mergesort")[:K]]
+        distances[i], nearest[i] = far[order], held[order]
 
 
 @njit(cache=True, nogil=True)
