@@ -1,0 +1,225 @@
+"""How an ensemble chooses its members: kinds by a search, shares by cross-validation.
+
+All kinds are compared by predictions of samples that they were not fitted on, which the search has
+already. `members` has the single steps.
+"""
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from ..models.fall import FALL
+from ..runtime.budgets import Budget
+from ..runtime.threads import one_blas_thread
+from ..search.grids import NOT_SEARCHED, check_grid
+from ..search.planning import Samples
+from ..search.search import Search
+from ..search.splits import Split, may_thin
+from .groups import Group, make_groups
+from .mean import Mean
+from .members import (
+    Kind,
+    OutOfFold,
+    best_kind,
+    best_shares,
+    feature_chances,
+    fold_numbers,
+    kinds_of,
+    wide_split,
+)
+
+Array = NDArray[np.float64]
+
+# The part of a time budget that is for members, and of the rest that is to compare kinds of them.
+MEMBERS, COMPARING = 0.4, 0.25
+# A group of several members takes at most so many times as long as one of one member.
+LARGE_GROUP = 3.0
+
+
+class ChoosesKinds(Mean):
+    """The part of an ensemble that chooses which members it has. Subclasses give the rest."""
+
+    n_estimators: int
+    n_neighborhoods: int
+    max_features: float
+    max_samples: int | None
+    search: str | dict[str, list] | None
+    cv: Any
+    verbose: int
+    _search_class: type
+    _scoring: str | None = None  # of the search
+
+    best_params_: dict[str, Any]
+    _cv_folds: NDArray[np.intp] | None  # the fold that tests each sample
+
+    def _more_kinds(self, search: Any) -> list[Kind]:
+        """Kinds to try beside those of the search."""
+        return []
+
+    def _choose_kinds(
+        self, template: FALL, samples: Samples, splits: list[Split], budget: Budget
+    ) -> tuple[list[Kind], Array, int]:
+        """Kinds of members by a search, their shares by cross-validation, and how many members.
+
+        Sets `best_params_`, `cv_prediction_` and `cv_score_`, and for classes `calibration_`.
+        """
+        assert self.search is not None
+        y, weights = samples.y, samples.weights
+        grid = check_grid(self.search, template, "search")
+        fixed = {
+            name: [value]
+            for name, value in template.get_params(deep=False).items()
+            if name not in NOT_SEARCHED
+        }
+        search = self._search_class(
+            fixed | grid,
+            scoring=self._scoring,
+            n_jobs=self.n_jobs,
+            random_state=samples.seed,
+            verbose=self.verbose,
+        )
+
+        def after(seconds: float) -> float:
+            members = self._members_seconds(budget, seconds)
+            return members + COMPARING * max(0.0, budget.seconds - members)
+
+        thin = may_thin(self.cv, self.max_samples)
+        scored, splits = search.run_search(samples, splits, budget, after, thin)
+        self.best_params_ = {name: search.best_params_[name] for name in grid}
+        if scored.interrupted:
+            kinds = [best_kind(search, list(grid))]
+        else:
+            kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
+        numeric = self._numeric(y)
+        seconds = scored.schedule.expected.get(search.best_params_.get("neighborhood"), 0.0)
+        found = OutOfFold(splits, *numeric.shape)
+        # The best first, since the time may not be enough for all.
+        order = sorted(
+            range(len(kinds)), key=lambda i: kinds[i].configuration != search.best_index_
+        )
+        for some in [order] if budget.is_endless else [[i] for i in order]:
+            if found.numbers and budget.left() < self._members_seconds(budget, seconds):
+                break
+            tried = [kinds[i] for i in some]
+            predictions = self._try_kinds(tried, template, samples, splits, scored)
+            for i, of_kind in zip(some, predictions, strict=True):
+                found.set(i, of_kind)
+        kinds = [kinds[i] for i in found.numbers]
+        tested = found.tested
+        v = None if weights is None else weights[tested]
+        shares = best_shares(found.predictions(), numeric[tested], v)
+        to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
+        if self.cv is None and len(y) > tested.sum() and budget.left() >= to_come:
+            split = wide_split(splits, len(y), samples.seed)
+            shares = self._shares_by_all(kinds, split, template, samples)
+        scores = np.full(numeric.shape, np.nan)
+        scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
+        self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
+        self._cv_folds = fold_numbers(splits, len(y))
+        return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
+
+    def _shares_by_all(
+        self, kinds: list[Kind], split: Split, template: FALL, samples: Samples
+    ) -> Array:
+        """Shares of kinds by one split of all samples.
+
+        Not all kinds gain alike from more samples. So where a part of the samples has chosen the
+        kinds, all of them choose the shares.
+        """
+        train, test = split
+        with one_blas_thread():
+            parallel = Parallel(self.n_jobs, prefer="threads")
+            fit = delayed(self._fit_one)
+            members = parallel(fit(kind, train, template, samples) for kind in kinds)
+            found = [member.predict_numeric(samples.X[test]) for member in members]
+        v = None if samples.weights is None else samples.weights[test]
+        return best_shares(np.array(found), self._numeric(samples.y[test]), v)
+
+    def _try_kinds(
+        self,
+        kinds: list[Kind],
+        template: FALL,
+        samples: Samples,
+        splits: list[Split],
+        scored: Search,
+    ) -> list[list[Array]]:
+        """Predictions (q, m) of each split's test samples, by one member of each kind."""
+        numbers = range(len(splits))
+        # What the search has scored needs its folds, which are here.
+        known = [kind.configuration for kind in kinds if kind.configuration is not None]
+        here = Parallel(self.n_jobs, require="sharedmem")
+        anywhere = Parallel(self.n_jobs, prefer="threads")
+        with one_blas_thread():
+            of_scored = iter(
+                here(delayed(scored.prediction_of)(one, i) for one in known for i in numbers)
+            )
+            of_others = iter(
+                anywhere(
+                    delayed(self._predict_split)(kind, *split, template, samples)
+                    for kind in kinds
+                    if kind.configuration is None
+                    for split in splits
+                )
+            )
+        return [
+            [
+                next(of_others)
+                if kind.configuration is None
+                else self._all_targets(next(of_scored), samples.y[train])
+                for train, _ in splits
+            ]
+            for kind in kinds
+        ]
+
+    def _predict_split(
+        self,
+        kind: Kind,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+        template: FALL,
+        samples: Samples,
+    ) -> Array:
+        """Predictions (q, m) of one split's test samples by one member of a kind."""
+        return self._fit_one(kind, train, template, samples).predict_numeric(samples.X[test])
+
+    def _fit_one(
+        self, kind: Kind, rows: NDArray[np.intp], template: FALL, samples: Samples
+    ) -> FALL:
+        """One member of a kind, fitted on some of the samples."""
+        X, y, weights = samples.X[rows], samples.y[rows], samples.weights
+        v = None if weights is None else weights[rows]
+        chances = self._feature_chances([kind], X, y, v, 1)
+        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, samples.seed, 1)
+        return self._fit_group(members, X, y, v)[0]
+
+    def _members_seconds(self, budget: Budget, seconds: float) -> float:
+        """Seconds to keep for members, and for judging them, if one group takes so many.
+
+        0 is for groups that were not timed.
+        """
+        n_groups = min(self.n_estimators, self.n_neighborhoods)
+        group = seconds * (1 + budget.judging)
+        all_groups = n_groups * group if group else np.inf
+        return max(group, min(all_groups, MEMBERS * budget.seconds))
+
+    def _n_members(self, budget: Budget, seconds: float) -> int:
+        """How many members to fit, if a group of one member takes so many seconds.
+
+        More anchors per neighbourhood gain little. As the fit goes on, it may end with fewer.
+        """
+        n_groups = min(self.n_estimators, self.n_neighborhoods)
+        if budget.left() <= 0:
+            return 1
+        if budget.left_to_fit() < LARGE_GROUP * n_groups * seconds:
+            return n_groups
+        return self.n_estimators
+
+    def _feature_chances(
+        self, kinds: list[Kind], X: Array, y: NDArray, weights: Array | None, n_jobs: int
+    ) -> Array:
+        """How likely the neighbourhoods of these kinds use each feature, (d,)."""
+        if all(kind.max_features == 1 for kind in kinds):
+            return np.ones(X.shape[1])
+        return feature_chances(X, self._numeric(y), weights, n_jobs)
