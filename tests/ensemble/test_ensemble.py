@@ -25,7 +25,7 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
 )
-from locallinear.ensemble import members
+from locallinear.ensemble import choosing, members
 from locallinear.ensemble.members import (
     best_shares,
     counts_of,
@@ -508,6 +508,23 @@ def test_of_many_samples_all_but_the_tested_ones_find_the_shares(make_samples, m
     settings = {"search": GRID, "max_features": 1.0, "random_state": 0}
     FALLEnsembleRegressor(1, max_samples=60, **settings).fit(X, y)
     assert sizes == [100, 100, 150]  # two kinds without the 50 tested samples, and the member
+
+
+def test_a_kind_that_draws_features_needs_a_share_of_the_folds_too(make_samples, monkeypatch):
+    X, y, _ = make_samples
+    by_all, asked = choosing.ChoosesKinds._shares_by_all, []
+
+    def noted(self, kinds, *given):
+        asked.extend(kinds)
+        return by_all(self, kinds, *given)
+
+    monkeypatch.setattr(choosing.ChoosesKinds, "_shares_by_all", noted)
+    monkeypatch.setattr(choosing, "best_shares", lambda found, *_: np.eye(len(found))[0])
+    FALLEnsembleRegressor(1, search=GRID, max_features=0.5, max_samples=60, random_state=0).fit(
+        X, y
+    )
+    assert len(asked) == 2
+    assert {kind.max_features for kind in asked} == {1.0}
 
 
 def test_splits_that_a_user_asks_for_find_the_shares_as_they_are(make_samples, monkeypatch):

@@ -173,7 +173,8 @@ def fit_model(problem: Problem, options: Options, budget: float | None) -> Table
     model = make_model(problem, options, budget, verbose=int(sys.stderr.isatty()))
     model.fit(problem.table, problem.named_targets())
     if getattr(model, "is_log_", False):
-        echo("The log of the target is modelled: it predicts better, in units.")
+        why = ": it predicts better, in units" if options["target_scale"] == "auto" else ""
+        echo(f"The log of the target is modelled{why}.")
     print_lines(effort_lines(model, time.perf_counter() - start))
     return model
 

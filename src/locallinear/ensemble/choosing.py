@@ -111,9 +111,14 @@ class ChoosesKinds(Mean):
         v = None if weights is None else weights[tested]
         shares = best_shares(found.predictions(), numeric[tested], v)
         to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
-        if self.cv is None and len(y) > tested.sum() and budget.left() >= to_come:
+        # Where features are drawn, one member says little: the folds must speak for the kind, too.
+        judged = [i for i, kind in enumerate(kinds) if kind.max_features == 1 or shares[i] > 0]
+        is_part = self.cv is None and len(y) > tested.sum()
+        if len(judged) > 1 and is_part and budget.left() >= to_come:
             split = wide_split(splits, len(y), samples.seed)
-            shares = self._shares_by_all(kinds, split, template, samples)
+            of_judged = self._shares_by_all([kinds[i] for i in judged], split, template, samples)
+            shares = np.zeros(len(kinds))
+            shares[judged] = of_judged
         scores = np.full(numeric.shape, np.nan)
         scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
         self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
@@ -131,9 +136,8 @@ class ChoosesKinds(Mean):
         train, test = split
         with one_blas_thread():
             parallel = Parallel(self.n_jobs, prefer="threads")
-            fit = delayed(self._fit_one)
-            members = parallel(fit(kind, train, template, samples) for kind in kinds)
-            found = [member.predict_numeric(samples.X[test]) for member in members]
+            predict = delayed(self._predict_split)
+            found = parallel(predict(kind, train, test, template, samples) for kind in kinds)
         v = None if samples.weights is None else samples.weights[test]
         return best_shares(np.array(found), self._numeric(samples.y[test]), v)
 

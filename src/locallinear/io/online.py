@@ -124,8 +124,7 @@ class OnlineModel:
         """
 
         def learn(model: Any) -> dict[str, Any]:
-            model.partial_fit(X, y, sample_weight)
-            features, targets = model.as_arrays(X, y)
+            features, targets = model.learn_and_note(X, y, sample_weight)
             weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
             return {"call": "partial_fit", "X": features, "y": targets, "sample_weight": weights}
 

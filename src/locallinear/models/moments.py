@@ -64,6 +64,11 @@ class Moments(BaseEstimator):
         """Samples as plain arrays that `learn_arrays` takes, for a journal."""
         return np.asarray(X, dtype=np.float64), np.asarray(y)
 
+    def learn_and_note(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray]:
+        """Add samples; returns them as `as_arrays` does, for a journal."""
+        self.partial_fit(X, y, sample_weight)
+        return self.as_arrays(X, y)
+
     def learn_arrays(self: Any, X: NDArray, y: NDArray, sample_weight: Any) -> Any:
         """Add samples that `as_arrays` returned."""
         with warnings.catch_warnings():

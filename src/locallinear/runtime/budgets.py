@@ -60,7 +60,7 @@ class Budget:
             warnings.warn(
                 f"time_budget is {self.seconds:.3g} s, but the fit took {taken:.3g} s: the first "
                 "configuration and the fit on all samples alone take longer than the budget; set "
-                "a longer one, a smaller grid, or a smaller max_samples",
+                "a longer one, or fit fewer samples",
                 BudgetWarning,
                 stacklevel=stacklevel,
             )

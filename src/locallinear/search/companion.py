@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 from ..grids import SIMPLE
 from ..models.fall import FALL
 from ..runtime.budgets import Budget
-from .estimators import FALLClassifierCV, FALLRegressorCV
+from .estimators import FALLClassifierCV, FALLRegressorCV, fixed_seed
 from .splits import draw_rows
 
 Array = NDArray[np.float64]
@@ -62,7 +62,7 @@ def companion_of(
     *,
     time_budget: float | None = None,
     n_jobs: int | None = None,
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> Companion:
     """The simple companion of a fitted model or ensemble.
 
@@ -90,7 +90,7 @@ def companion_of(
     accurate = estimator.regime_model
     if n_regimes is None and estimator is accurate and _is_readable(accurate):
         return Companion(accurate, 1.0, None)
-    budget = Budget(time_budget)
+    budget, random_state = Budget(time_budget), fixed_seed(random_state)
     X, Y = accurate.training_samples()
     if is_classifier(estimator):
         y = estimator.classes_[Y.argmax(axis=1)]

@@ -27,7 +27,7 @@ from ..search.estimators import fixed_seed
 from .cells import pandas_module
 from .encoding import Encoding, fit_encoding
 from .importances import importances_of
-from .inputs import check_columns, named_targets, read_inputs, targets_in
+from .inputs import check_columns, check_some_targets, named_targets, read_inputs, targets_in
 from .model import EncodedModel
 from .procedure import Task, best_params, fold_numbers, learn
 from .stored import check_stored_attributes
@@ -181,8 +181,15 @@ class TableEstimator(Moments):
 
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Add rows to a fitted model, with the encoding that it has."""
+        self.learn_and_note(X, y, sample_weight)
+        return self
+
+    def learn_and_note(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray]:
+        """Add rows to a fitted model; returns them as `as_arrays` does."""
         with self.writing():
-            return self.learn_arrays(*self.as_arrays(X, y), sample_weight)
+            arrays = self.as_arrays(X, y)  # once: the rows of a LazyFrame may change
+            self.learn_arrays(*arrays, sample_weight)
+        return arrays
 
     def as_arrays(self, X: Any, y: Any) -> tuple[Array, NDArray]:
         """Rows as plain arrays that `learn_arrays` takes: features, and targets of the model.
@@ -202,6 +209,7 @@ class TableEstimator(Moments):
 
     def _targets_of(self, X: Any, y: Any) -> NDArray:
         """Checked targets of rows, which y holds, or names as columns of X."""
+        check_some_targets(self, y)
         names = named_targets(X, y)
         if names:
             if names != self.target_names_:
@@ -211,7 +219,7 @@ class TableEstimator(Moments):
                     "model"
                 )
             y = targets_in(as_table(X), names)
-        return self._read_targets(y)[0]
+        return self._read_targets(collected(y))[0]
 
     def forget(self, indices: ArrayLike) -> Self:
         """Remove rows, by their numbers in the order in which they came.

@@ -20,7 +20,7 @@ from ..models.explanation import LocalExplanation
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .estimator import TableEstimator
 from .procedure import Task, quick_error
-from .scale import SCALES, LogScale, may_be_log, to_units
+from .scale import LARGEST_LOG, SCALES, LogScale, may_be_log, to_units
 from .table import collected
 from .targets import class_labels, numeric_targets
 
@@ -184,7 +184,9 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         """
         check_is_fitted(self)
         X = collected(X)
-        return super().score(X, self._targets_of(X, y), sample_weight)
+        targets = self._targets_of(X, y)
+        self._check_lengths(X, targets)
+        return super().score(X, targets, sample_weight)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "local", groups: Any = None
@@ -336,6 +338,12 @@ def _check_log(columns: NDArray) -> None:
             f"target='log' needs targets of 0 or more, but one is {columns.min():g}; use "
             "'identity', or subtract the smallest"
         )
+    largest = float(np.exp(LARGEST_LOG))
+    if columns.max() > largest:
+        raise ValueError(
+            f"target='log' needs targets of at most {largest:.2g}, but one is {columns.max():.3g}; "
+            "divide them by a power of ten first"
+        )
 
 
 def _columns(values: NDArray) -> NDArray:
@@ -462,7 +470,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """
         check_is_fitted(self)
         X = collected(X)
-        return super().score(X, self._targets_of(X, y), sample_weight)
+        targets = self._targets_of(X, y)
+        self._check_lengths(X, targets)
+        return super().score(X, targets, sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m), in the order of `classes_`."""

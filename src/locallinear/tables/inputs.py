@@ -21,12 +21,8 @@ def read_inputs(
 
     Sets `n_features_in_` and `feature_names_in_` of the estimator.
     """
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None; pass "
-            "the targets, or the name of a column of X"
-        )
-    X = collected(X)
+    check_some_targets(estimator, y)
+    X, y = collected(X), collected(y)
     named = named_targets(X, y)
     table = X if isinstance(X, Table) else _first_table(estimator, X)
     if named:
@@ -41,6 +37,15 @@ def read_inputs(
     if not hasattr(estimator, "feature_names_in_") and np.asarray(X).dtype.kind in "biuf":
         kinds = dict.fromkeys(table.columns, "number") | kinds
     return table, y, _copies_of(table, y), kinds
+
+
+def check_some_targets(estimator: Any, y: Any) -> None:
+    """Refuse to do without targets."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None; pass "
+            "the targets, or the name of a column of X"
+        )
 
 
 def named_targets(X: Any, y: Any) -> list[str]:

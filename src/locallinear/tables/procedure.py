@@ -156,6 +156,7 @@ def make_estimator(model: Any, task: Task) -> Any:
         member: Any = FALLClassifier if task.classify else FALLRegressor
         common["estimator"] = member(indicators=task.indicators or None)
         return kind(search=name, cv=splits, **common)
+    model._validate_params()
     return _adapted(clone(model), task, splits, indicators)
 
 

@@ -18,7 +18,7 @@ from .stored import check_stored_types
 Array = NDArray[np.float64]
 
 SCALES = ("auto", "identity", "log")
-# Predicted logs above it count as it: far from the samples they grow without bound.
+# Predicted logs count as within it: far from the samples they grow without bound.
 LARGEST_LOG = 300.0
 # The log is tried where the largest target is so many times the median.
 WIDE = 4.0
@@ -96,8 +96,8 @@ class LogScale:
 
 
 def exponential(logs: Array) -> Array:
-    """Exp of predicted logs, which is finite."""
-    return np.exp(np.minimum(logs, LARGEST_LOG))
+    """Exp of predicted logs, which is finite and not 0."""
+    return np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
 
 
 def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
