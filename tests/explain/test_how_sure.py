@@ -33,16 +33,22 @@ def test_intervals_and_novelty_are_those_of_the_model(problem):
     assert found.possible is None
 
 
-def test_samples_have_the_intervals_of_predictions_without_themselves(problem):
+@pytest.mark.parametrize("members", [1, 3])
+def test_samples_have_intervals_around_their_predictions_without_themselves(problem, members):
     model, _ = problem
-    numbers = np.array([3, 77, 5])
+    if members > 1:
+        X, Y = model.training_samples()
+        settings = {"search": None, "estimator": FALLRegressor(12), "random_state": 0}
+        model = FALLEnsembleRegressor(members, **settings).fit(X, Y[:, 0])
+    numbers = np.arange(200)[::-1]
     found = how_sure(view_of(model), model.explain_samples(numbers))
+    known, levels = model.conformal(), np.array([0.05, 0.95])
+    around = known.sample_quantiles(levels) - known.prediction[:, :, None]
+    expected = model.loo_prediction_[numbers, None, None] + around[numbers]
+    assert_allclose(found.interval, expected)
     low, high = found.interval[:, 0].T
-    left_out = model.loo_prediction_[numbers]
-    assert (low < left_out).all()
-    assert (left_out < high).all()
-    alone = model.conformal().sample_quantiles(np.array([0.05, 0.95]))
-    assert_allclose(found.interval, alone[numbers])
+    assert (low < model.loo_prediction_[numbers]).all()
+    assert (model.loo_prediction_[numbers] < high).all()
 
 
 def test_novelties_of_samples_without_themselves_are_spread_from_zero_to_one(problem):

@@ -60,7 +60,9 @@ def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> H
     if own.any():
         novelty[own] = known.sample_novelty()[samples[own]]
         if interval is not None:
-            interval[own] = known.sample_quantiles(levels)[samples[own]]
+            # Around the prediction that is explained, which is by the anchors of all samples.
+            explained = (why.log or why).prediction.reshape(len(X), -1)[own]
+            interval[own] = known.sample_quantiles(levels, samples[own], explained)
     if new.any() and interval is not None:
         interval[new], novelty[new] = known.quantiles_and_novelty(X[new], levels)
     elif new.any() and possible is not None:

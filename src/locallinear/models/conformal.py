@@ -325,9 +325,16 @@ class Conformal:
         """Quantiles of the targets of queries, (q, m, l)."""
         return self._around(*self.at(X), levels)
 
-    def sample_quantiles(self, levels: Array) -> Array:
-        """Quantiles of the targets of the samples without themselves, (n, m, l)."""
-        return self._around(self.prediction, self.scale_of(self.views), levels)
+    def sample_quantiles(
+        self, levels: Array, samples: Rows | None = None, prediction: Array | None = None
+    ) -> Array:
+        """Quantiles of the targets of samples without themselves, (q, m, l); of all by default.
+
+        They are around a prediction (q, m) of these samples, or that of `prediction`.
+        """
+        some = slice(None) if samples is None else samples
+        centre = self.prediction[some] if prediction is None else prediction
+        return self._around(centre, self.scale_of(self.views)[some], levels)
 
     def _around(self, prediction: Array, scale: Array, levels: Array) -> Array:
         out = np.empty((*prediction.shape, len(levels)))
