@@ -156,3 +156,12 @@ def test_rows_that_are_equal_by_chance_are_no_samples():
     assert (own_samples(view, X, y) >= 0).all()
     mixed = np.vstack([X, [[9.0, 9.0]]])
     assert (own_samples(view, mixed, np.append(y, 0)) == -1).all()
+
+
+def test_samples_whose_equal_targets_come_back_with_rounding_are_recognised():
+    rng = np.random.default_rng(0)
+    X = 1e3 * rng.normal(size=(300, 4))
+    y = rng.integers(5, 9, size=300) * 1234.1  # each target is that of many samples
+    model = FALLRegressor(30, random_state=0).fit(X, y)
+    assert len(np.unique(model.training_samples()[1])) > len(np.unique(y))
+    np.testing.assert_array_equal(own_samples(view_of(model), X, y), np.arange(300))

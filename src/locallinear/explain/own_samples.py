@@ -82,13 +82,16 @@ def _same_values(samples: Array, rows: Array) -> list[list[int]]:
     sample_codes = np.empty(samples.shape, dtype=np.int32)
     row_codes = np.empty(rows.shape, dtype=np.int32)
     for j, (column, wanted) in enumerate(zip(samples.T, rows.T, strict=True)):
-        values, sample_codes[:, j] = np.unique(column, return_inverse=True)
+        room = CLOSE * (np.ptp(column) or abs(float(column[0])))
+        values, place = np.unique(column, return_inverse=True)
+        # Equal values may come back with different rounding: those that are close have one code.
+        code = np.cumsum(np.diff(values, prepend=values[0]) > room)
+        sample_codes[:, j] = code[place]
         after = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
         before = np.maximum(after - 1, 0)
         nearer = np.abs(values[before] - wanted) <= np.abs(values[after] - wanted)
         nearest = np.where(nearer, before, after)
-        room = CLOSE * (np.ptp(column) or abs(float(column[0])))
-        row_codes[:, j] = np.where(np.abs(values[nearest] - wanted) <= room, nearest, -1)
+        row_codes[:, j] = np.where(np.abs(values[nearest] - wanted) <= room, code[nearest], -1)
     found = defaultdict(list)
     for number, code in enumerate(sample_codes):
         found[code.tobytes()].append(number)
