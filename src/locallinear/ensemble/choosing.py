@@ -7,12 +7,12 @@ already. `members` has the single steps.
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from ..models.fall import FALL
 from ..runtime.budgets import Budget
-from ..runtime.threads import one_blas_thread
+from ..runtime.threads import one_blas_thread, processes_chosen
 from ..search.grids import NOT_SEARCHED, check_grid
 from ..search.planning import Samples
 from ..search.search import Search
@@ -133,11 +133,12 @@ class ChoosesKinds(Mean):
         Not all kinds gain alike from more samples. So where a part of the samples has chosen the
         kinds, all of them choose the shares.
         """
-        train, test = split
+        _, test = split
+        n_threads = self._threads_within(len(kinds))
         with one_blas_thread():
             parallel = Parallel(self.n_jobs, prefer="threads")
             predict = delayed(self._predict_split)
-            found = parallel(predict(kind, train, test, template, samples) for kind in kinds)
+            found = parallel(predict(kind, split, template, samples, n_threads) for kind in kinds)
         v = None if samples.weights is None else samples.weights[test]
         return best_shares(np.array(found), self._numeric(samples.y[test]), v)
 
@@ -153,6 +154,7 @@ class ChoosesKinds(Mean):
         numbers = range(len(splits))
         # What the search has scored needs its folds, which are here.
         known = [kind.configuration for kind in kinds if kind.configuration is not None]
+        n_threads = self._threads_within((len(kinds) - len(known)) * len(splits))
         here = Parallel(self.n_jobs, require="sharedmem")
         anywhere = Parallel(self.n_jobs, prefer="threads")
         with one_blas_thread():
@@ -161,7 +163,7 @@ class ChoosesKinds(Mean):
             )
             of_others = iter(
                 anywhere(
-                    delayed(self._predict_split)(kind, *split, template, samples)
+                    delayed(self._predict_split)(kind, split, template, samples, n_threads)
                     for kind in kinds
                     if kind.configuration is None
                     for split in splits
@@ -177,26 +179,24 @@ class ChoosesKinds(Mean):
             for kind in kinds
         ]
 
+    def _threads_within(self, n_calls: int) -> int:
+        """Threads for each of so many fits that run side by side, in processes one."""
+        if processes_chosen():
+            return 1
+        # Half of them wait at any time.
+        return max(1, -(-2 * effective_n_jobs(self.n_jobs) // max(n_calls, 2)))
+
     def _predict_split(
-        self,
-        kind: Kind,
-        train: NDArray[np.intp],
-        test: NDArray[np.intp],
-        template: FALL,
-        samples: Samples,
+        self, kind: Kind, split: Split, template: FALL, samples: Samples, n_threads: int
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
-        return self._fit_one(kind, train, template, samples).predict_numeric(samples.X[test])
-
-    def _fit_one(
-        self, kind: Kind, rows: NDArray[np.intp], template: FALL, samples: Samples
-    ) -> FALL:
-        """One member of a kind, fitted on some of the samples."""
-        X, y, weights = samples.X[rows], samples.y[rows], samples.weights
-        v = None if weights is None else weights[rows]
-        chances = self._feature_chances([kind], X, y, v, 1)
-        (members,) = make_groups(template, [kind], [Group(0, 1)], chances, samples.seed, 1)
-        return self._fit_group(members, X, y, v)[0]
+        train, test = split
+        X, y, weights = samples.X[train], samples.y[train], samples.weights
+        v = None if weights is None else weights[train]
+        chances = self._feature_chances([kind], X, y, v, n_threads)
+        group = [Group(0, 1)]
+        (members,) = make_groups(template, [kind], group, chances, samples.seed, n_threads)
+        return self._fit_group(members, X, y, v)[0].predict_numeric(samples.X[test])
 
     def _members_seconds(self, budget: Budget, seconds: float) -> float:
         """Seconds to keep for members, and for judging them, if one group takes so many.

@@ -142,7 +142,8 @@ class FusedScan:
             return parts[0]
         import torch
 
-        return tuple(torch.cat(tables) for tables in zip(*parts, strict=True))
+        squares, rows, decided = (torch.cat(tables) for tables in zip(*parts, strict=True))
+        return squares, rows, decided
 
     def _scan_part(
         self, X: Any, n_neighbors: int, prepared: Prepared, fine: bool

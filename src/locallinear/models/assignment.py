@@ -7,9 +7,10 @@ Where there are very many samples, only some of them count as the nearest.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from ..arrays import at, cast, empty, flat_nonzero, is_numpy, moved, namespace
@@ -18,11 +19,15 @@ from ..geometry.neighbors import leave_out
 from ..kernels.local import models as local_models
 from ..kernels.local.combine import cut_at
 from ..runtime.chunks import largest_chunk, row_chunks
+from ..runtime.threads import in_threads
 from .samples import Samples
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+
+# Samples that a thread compares at a time.
+THREAD_ROWS = 2_000
 
 # Of more samples, so many decide the anchors of all, beside each sample itself.
 MAX_DECIDING = 100_000
@@ -51,8 +56,11 @@ def assign_all(
     if min(total, samples.n_searchable) > 1:
         votes = _find_votes(samples, neighbors, deciding, Y, total, n_jobs)
 
+    # Models side by side, and threads within each where these are fewer.
+    n_threads = -(-effective_n_jobs(n_jobs) // len(fitted))
+
     def assign(of_model: Samples, models: Array) -> None:
-        labels, residuals = choose(samples["Z"], Y, models, votes)
+        labels, residuals = choose(samples["Z"], Y, models, votes, n_threads)
         of_model["labels"][...] = cast(labels, of_model["labels"])
         of_model["residuals"][...] = residuals
 
@@ -123,7 +131,9 @@ def without_itself(near: NDArray[np.int32], deciding: Rows, rows: Rows) -> NDArr
     return leave_out(near, at(deciding, near), rows)[0]
 
 
-def choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows, Array]:
+def choose(
+    Z: Array, Y: Array, models: Array, votes: Votes | None, n_threads: int = 1
+) -> tuple[Rows, Array]:
     """Each sample's anchor (n,) and its residuals from it (n, m).
 
     Without votes each sample decides for itself. Some anchors at a time are compared for some
@@ -133,28 +143,41 @@ def choose(Z: Array, Y: Array, models: Array, votes: Votes | None) -> tuple[Rows
     floor = local_models.tie_floor(Y)
     best, chosen = xp.full_like(floor, xp.inf), xp.empty_like(Y)
     labels = xp.zeros_like(floor, dtype=xp.int64)
-    step = k
+    step, row_bytes = k, 0
     if votes is not None:
         step = max(1, largest_chunk(Z) // (votes.Z.shape[0] * (m + 1) * 8))
+        row_bytes = largest_chunk(Z) // THREAD_ROWS if is_numpy(Z) else 0
+
+    def compare(first: int, block: Array, table: Array | None, chunk: slice) -> None:
+        residuals = local_models.anchor_residuals(Z[chunk, ...], Y[chunk, ...], block)
+        errors = _errors_of(residuals, table, votes, chunk)
+        now = labels[chunk]
+        local_models.choose_again(errors, floor[chunk], first, best[chunk], now)
+        _keep_own(chosen[chunk, ...], residuals, now, first)
+
     for first in range(0, k, step):
-        block = models[first : min(first + step, k), ...]
+        block, table = models[first : min(first + step, k), ...], None
         if votes is not None:
             table = local_models.squared_errors(
                 local_models.anchor_residuals(votes.Z, votes.Y, block)
             )
-        for chunk in row_chunks(n, block.shape[0] * (m + 3) * 8, like=Z):
-            residuals = local_models.anchor_residuals(Z[chunk, ...], Y[chunk, ...], block)
-            if votes is None or votes.own is not None:
-                errors = local_models.squared_errors(residuals)
-            if votes is not None:
-                near, shares = votes.near[chunk, ...], votes.shares[chunk, ...]
-                summed = local_models.summed_errors(table, near, shares)
-                own = votes.own
-                errors = summed if own is None else summed + own[chunk, None] * errors
-            now = labels[chunk]
-            local_models.choose_again(errors, floor[chunk], first, best[chunk], now)
-            _keep_own(chosen[chunk, ...], residuals, now, first)
+        chunks = list(row_chunks(n, max(row_bytes, block.shape[0] * (m + 3) * 8), like=Z))
+        in_threads(partial(compare, first, block, table), chunks, n_threads)
     return labels, chosen
+
+
+def _errors_of(residuals: Array, table: Array | None, votes: Votes | None, chunk: slice) -> Array:
+    """The errors (c, b) by which a chunk of samples chooses among some anchors.
+
+    `residuals` (m, c, b) are those of the samples, and `table` (u, b) the errors of the samples
+    that decide.
+    """
+    if votes is None:
+        return local_models.squared_errors(residuals)
+    summed = local_models.summed_errors(table, votes.near[chunk, ...], votes.shares[chunk, ...])
+    if votes.own is None:
+        return summed
+    return summed + votes.own[chunk, None] * local_models.squared_errors(residuals)
 
 
 def _keep_own(chosen: Array, residuals: Array, labels: Rows, first: int) -> None:
