@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..geometry.neighbors import Neighbors
 from ..kernels.local import models as local_models
 from ..kernels.local.combine import cut_at
-from ..models.assignment import MAX_DECIDING, Votes, assignment_shares, choose, without_itself
+from ..models.assignment import MAX_DECIDING, assignment_shares, without_itself
+from ..models.choice import Votes, choose
 from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .graphs import sized

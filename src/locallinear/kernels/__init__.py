@@ -26,7 +26,8 @@ A_l (Algorithm 3)                               `local.anchors.fit_models`; ridg
                                                 `local.elastic_net.solve_path`
 l_i = argmin_l ||y_i − A_lᵀ x̃_i|| (Theorem 3)   `local.models.anchor_residuals`,
                                                 `squared_errors`, `best_anchors`,
-                                                `own_residuals`
+                                                `own_residuals`; for many samples compiled
+                                                in `local.choosing`
 the same by the errors of near samples          `local.models.summed_errors`, compiled in
                                                 `local.summing`
 W_i = A_{l_i} + x̃_i r_iᵀ / (λ + s_i)            `local.models.sample_models`
@@ -40,8 +41,7 @@ probabilities from one-hot targets              `local.probabilities`
 from the neighbours by feature
 y_pred as a weighted sum of the targets         `local.smoother`: M_l is `anchor_map`
 the scale of errors, and their quantiles        `local.spread`
-choices of anchors as their number grows        `local.models.choose_again`, compiled in
-                                                `local.choosing`
+choices of anchors as their number grows        `local.models.choose_again`
 predictions and errors for many parameters      `grid.predictions`: v numbers of neighbours,
 at once                                         L values of λ, C choices of anchors
 the same for models with the same neighbours    `local.siblings`, compiled

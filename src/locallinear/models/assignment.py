@@ -6,8 +6,6 @@ Where there are very many samples, only some of them count as the nearest.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -18,16 +16,13 @@ from ..geometry.nearness import Index
 from ..geometry.neighbors import leave_out
 from ..kernels.local import models as local_models
 from ..kernels.local.combine import cut_at
-from ..runtime.chunks import largest_chunk, row_chunks
-from ..runtime.threads import in_threads
+from ..runtime.chunks import row_chunks
+from .choice import Votes, choose
 from .samples import Samples
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-
-# Samples that a thread compares at a time.
-THREAD_ROWS = 2_000
 
 # Of more samples, so many decide the anchors of all, beside each sample itself.
 MAX_DECIDING = 100_000
@@ -77,24 +72,6 @@ def deciding_rows(samples: Samples) -> Rows | None:
     return rows[:: -(-rows.shape[0] // MAX_DECIDING)]
 
 
-@dataclass(frozen=True, eq=False)
-class Votes:
-    """How much the errors of samples decide the anchor of each sample.
-
-    Parameters
-    ----------
-    Z, Y : (u, d) and (u, m) inputs and targets of the samples that decide
-    near, shares : (n, A) which of these are near each sample, and how much each counts
-    own : (n,) how much each sample itself counts, where it is not among them; or None
-    """
-
-    Z: Array
-    Y: Array
-    near: NDArray[np.int32]
-    shares: Array
-    own: Array | None
-
-
 def _find_votes(
     samples: Samples,
     neighbors: Index,
@@ -129,67 +106,6 @@ def without_itself(near: NDArray[np.int32], deciding: Rows, rows: Rows) -> NDArr
     `near` (c, A) are positions in `deciding`, which are rows of samples, as are `rows` (c,).
     """
     return leave_out(near, at(deciding, near), rows)[0]
-
-
-def choose(
-    Z: Array, Y: Array, models: Array, votes: Votes | None, n_threads: int = 1
-) -> tuple[Rows, Array]:
-    """Each sample's anchor (n,) and its residuals from it (n, m).
-
-    Without votes each sample decides for itself. Some anchors at a time are compared for some
-    samples at a time, so that all errors of these are in the processor's cache.
-    """
-    (n, m), k, xp = Y.shape, models.shape[0], namespace(Y)
-    floor = local_models.tie_floor(Y)
-    best, chosen = xp.full_like(floor, xp.inf), xp.empty_like(Y)
-    labels = xp.zeros_like(floor, dtype=xp.int64)
-    step, row_bytes = k, 0
-    if votes is not None:
-        step = max(1, largest_chunk(Z) // (votes.Z.shape[0] * (m + 1) * 8))
-        row_bytes = largest_chunk(Z) // THREAD_ROWS if is_numpy(Z) else 0
-
-    def compare(first: int, block: Array, table: Array | None, chunk: slice) -> None:
-        residuals = local_models.anchor_residuals(Z[chunk, ...], Y[chunk, ...], block)
-        errors = _errors_of(residuals, table, votes, chunk)
-        now = labels[chunk]
-        local_models.choose_again(errors, floor[chunk], first, best[chunk], now)
-        _keep_own(chosen[chunk, ...], residuals, now, first)
-
-    for first in range(0, k, step):
-        block, table = models[first : min(first + step, k), ...], None
-        if votes is not None:
-            table = local_models.squared_errors(
-                local_models.anchor_residuals(votes.Z, votes.Y, block)
-            )
-        chunks = list(row_chunks(n, max(row_bytes, block.shape[0] * (m + 3) * 8), like=Z))
-        in_threads(partial(compare, first, block, table), chunks, n_threads)
-    return labels, chosen
-
-
-def _errors_of(residuals: Array, table: Array | None, votes: Votes | None, chunk: slice) -> Array:
-    """The errors (c, b) by which a chunk of samples chooses among some anchors.
-
-    `residuals` (m, c, b) are those of the samples, and `table` (u, b) the errors of the samples
-    that decide.
-    """
-    if votes is None:
-        return local_models.squared_errors(residuals)
-    summed = local_models.summed_errors(table, votes.near[chunk, ...], votes.shares[chunk, ...])
-    if votes.own is None:
-        return summed
-    return summed + votes.own[chunk, None] * local_models.squared_errors(residuals)
-
-
-def _keep_own(chosen: Array, residuals: Array, labels: Rows, first: int) -> None:
-    """Write the residuals (m, c, b) of samples whose anchor is `first` or a later one, (c, m)."""
-    xp = namespace(chosen)
-    if is_numpy(chosen):  # mostly few of the samples
-        new = np.flatnonzero(labels >= first)
-        chosen[new] = residuals[:, new, labels[new] - first].T
-        return
-    is_new = labels >= first
-    own = local_models.own_residuals(residuals, xp.where(is_new, labels - first, 0))
-    chosen[...] = xp.where(is_new[:, None], own, chosen)
 
 
 def assign_new(

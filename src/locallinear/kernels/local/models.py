@@ -78,9 +78,6 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: A
     best, labels : (n,) the error of the chosen anchor, and which it is; both updated
     """
     xp, tie = namespace(errors), tie_of(errors)
-    if is_numpy(errors):
-        _choose_in_turn(errors, floor, first, tie, best, labels)
-        return
     near = xp.argmin(errors, axis=1)
     smallest = pick(errors, near[:, None])[:, 0]
     takes = xp.sqrt(smallest) * (1 + tie) + floor < xp.sqrt(best)
@@ -92,22 +89,31 @@ def choose_again(errors: Array, floor: Array, first: int, best: Array, labels: A
     tied = None
     if int(xp.count_nonzero(is_close)) > errors.shape[0]:
         tied = xp.count_nonzero(is_close, axis=1) > 1  # mostly, none is tied
-        given = to_numpy(errors[tied]), to_numpy(floor[tied]), first, tie
-        held, kept = (np.array(to_numpy(of_tied)) for of_tied in (best[tied], labels[tied]))
+        given = to_numpy(errors[tied]), to_numpy(floor[tied])
+        held, kept = to_numpy(best[tied]), to_numpy(labels[tied])
     best[...] = xp.where(takes, smallest, best)
     labels[...] = xp.where(takes, first + near, labels)
     if tied is not None:
-        _choose_in_turn(*given, held, kept)
+        _choose_in_turn(*given, held, kept, first, tie)
         best[tied], labels[tied] = moved(held, best), moved(kept, labels)
 
 
 def _choose_in_turn(
-    errors: Array, floor: Array, first: int, tie: float, best: Array, labels: Array
+    errors: Array, floor: Array, best: Array, labels: Array, first: int, tie: float
 ) -> None:
-    """The rule of `choose_again` for NumPy arrays."""
-    from .choosing import choose_in_turn  # compiled: loaded when needed
+    """The rule of `choose_again`, one anchor after the other: for NumPy arrays of few samples.
 
-    choose_in_turn(errors, floor, first, errors.dtype.type(1 + tie), best, labels)
+    Only an error below all that came before it can take a sample over: what holds the sample is
+    larger than the smallest of them by no more than rounding. Most anchors are passed over so.
+    """
+    smallest = np.minimum.accumulate(np.column_stack([best, errors]), axis=1)
+    samples, anchors = np.nonzero(errors < smallest[:, :-1])
+    turn = np.arange(len(samples)) - np.searchsorted(samples, samples)
+    for now in range(turn.max(initial=-1) + 1):
+        i, anchor = samples[turn == now], anchors[turn == now]
+        e = errors[i, anchor]
+        takes = np.sqrt(e) * (1 + tie) + floor[i] < np.sqrt(best[i])
+        best[i[takes]], labels[i[takes]] = e[takes], first + anchor[takes]
 
 
 def tie_of(errors: Array) -> float:
