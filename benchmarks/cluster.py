@@ -5,12 +5,15 @@ They are made on the workers. Each time is the median of three calls, after each
 model of its own and all together a small one, so that everything is compiled. Targets: twice the
 samples on twice the workers take at most 1.15 times as long; all workers take at most 1.3 times as
 long as the local model with as many threads; a query moves at most 2 K (d + m + 3) numbers in the
-median.
+median. "Alone": as many processes side by side, each with a local model of a worker's share, which
+send one another nothing. What they lose, they lose to the machine: all cores share its memory.
 """
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from statistics import median
 from typing import Any
 
@@ -117,10 +120,33 @@ def bytes_received(dask_worker: Any) -> int:
     return sum(transfer["total"] for transfer in dask_worker.transfer_incoming_log)
 
 
+def alone(number: int, together: Any) -> float:
+    """Seconds of a local fit and predict, the median of several, each begun with all others."""
+    sample, asked = block(number, PER_WORKER), block(number, QUERIES, 1.0)
+    X, y, Q = sample[:, :D].copy(), sample[:, D].copy(), asked[:, :D].copy()
+    model = FALLRegressor(**MODEL, n_jobs=1)
+    model.fit(X[:20_000], y[:20_000]).predict(Q[:1_000])
+    times = []
+    for _ in range(REPETITIONS):
+        together.wait()
+        times.append(seconds(lambda: model.fit(X, y).predict(Q)))
+    return median(times)
+
+
+def timed_alone(workers: int) -> float:
+    """The same of the median of so many processes that send one another nothing."""
+    with get_context("spawn").Manager() as manager:
+        together = manager.Barrier(workers)
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+            return median(pool.map(alone, range(workers), [together] * workers))
+
+
 def weak_scaling() -> Table:
     header = ("workers", "samples", "fit", "predict", "together", "per doubling", "memory")
+    header += ("alone", "per doubling")
     table = Table("Twice the samples on twice the workers", header)
     before, factors = None, []
+    lone: list[float] = []
     for workers in WORKERS:
         found = timed_cluster(workers, PER_WORKER)
         total = found["fit"] + found["predict"]
@@ -130,7 +156,10 @@ def weak_scaling() -> Table:
         times = [duration(found[name]) for name in ("fit", "predict")]
         memory = f"{found['peak'] / (PER_WORKER * (D + 1) * 8):.1f}"
         row = [str(workers), f"{PER_WORKER * workers:,}", *times, duration(total), factor, memory]
+        lone.append(timed_alone(workers))
+        row += [duration(lone[-1]), f"{lone[-1] / lone[-2]:.2f}" if len(lone) > 1 else ""]
         table.rows.append(row)
+        print(*row, flush=True)
     if factors:
         mean = float(np.prod(factors) ** (1 / len(factors)))
         table.note = (
