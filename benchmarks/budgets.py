@@ -195,7 +195,7 @@ def command(n: int, budget: float) -> dict[str, Any]:
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    warned = "BudgetWarning" in done.stderr
+    warned = "--time-budget is" in done.stderr
     return {"taken": f"{taken:.2f}", "score": "", "tried": "", "warned": warned}
 
 
