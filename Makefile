@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONHASHSEED=0 $(BIN)/python
+# Byte code of all packages would take longer than their installation; Python makes what it needs.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 
 .PHONY: demo docs test lint bench accuracy league clean
 
@@ -42,9 +44,9 @@ clean:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 .venv/ready: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".[all]"
+	$(PIP) --editable ".[all]"
 	touch $@
 
 .venv/ready-%: pyproject.toml .venv/ready
-	$(BIN)/python -m pip install --quiet --group $*
+	$(PIP) --group $*
 	touch $@

@@ -8,11 +8,14 @@ it was not, and a warning said that the budget is too short for one fit on all r
 compiled before. All seconds are processor time, by which the library's clock goes here too: in one
 thread that is the time on an idle machine, and other work on the machine does not count.
 
-`python -m benchmarks.budgets --models single --samples 1000 10000 --budgets 5` measures a part, and
-measures it again where it is known; `python -m benchmarks budgets` measures all that is missing.
+`python -m benchmarks budgets` measures all that is missing and writes the tables.
+`python -m benchmarks.budgets --models single --samples 1000 10000 --budgets 5` measures a part;
+`--anew` measures again what is known, and `--jobs 16` measures 16 cases side by side. Each case has
+a process of its own.
 """
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -20,7 +23,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -30,14 +34,14 @@ import pandas as pd
 from sklearn.datasets import make_friedman1
 
 from benchmarks._rows import append_row, read_rows
-from benchmarks._run import ROOT, Table, commit
+from benchmarks._run import ROOT, Table, commit, computer
 from locallinear import FALLEnsembleRegressor, FALLRegressorCV, TableRegressor
 from locallinear.grids import DEFAULT
 from locallinear.runtime.budgets import PART, SECONDS, BudgetWarning
 
 LONG = True  # an hour
 KEPT = Path(__file__).parent / "budgets.csv"
-FIELDS = ("model", "samples", "budget", "taken", "score", "tried", "warned", "commit")
+FIELDS = ("model", "samples", "budget", "taken", "score", "tried", "warned", "commit", "machine")
 SAMPLES = (1_000, 10_000, 50_000, 200_000, 1_000_000)
 BUDGETS = (5, 20, 30, 60)
 N_FEATURES, N_QUERIES = 20, 2000
@@ -59,14 +63,24 @@ runpy.run_module("locallinear", run_name="__main__")
 
 
 def run() -> Iterator[Table]:
-    known = {(row["model"], int(row["samples"]), int(row["budget"])) for row in read_rows(KEPT)}
-    measure(case for case in product(MODELS, SAMPLES, BUDGETS) if case not in known)
+    measure(missing(list(product(MODELS, SAMPLES, BUDGETS))), KEPT, jobs=1, code=commit())
     yield from tables()
+
+
+def kept(path: Path = KEPT) -> dict[Case, dict[str, str]]:
+    """The last measurement of each case."""
+    rows = read_rows(path)
+    return {(row["model"], int(row["samples"]), int(row["budget"])): row for row in rows}
+
+
+def missing(cases: list[Case], path: Path = KEPT) -> list[Case]:
+    known = kept(path)
+    return [case for case in cases if case not in known]
 
 
 def tables() -> Iterator[Table]:
     """One table per model, of the last measurement of each case."""
-    rows = {(row["model"], int(row["samples"]), int(row["budget"])): row for row in read_rows(KEPT)}
+    rows = kept()
     header = ("samples", "budget", "taken", "ratio", "", "R²", "tried", "commit")
     for model in MODELS:
         table = Table(model, header)
@@ -77,9 +91,11 @@ def tables() -> Iterator[Table]:
                 said = verdict(taken, budget, row["warned"] == "True")
                 figures = f"{taken:.1f} s", ratio, said, row["score"], row["tried"]
                 table.rows.append((f"{n:,}", f"{budget} s", *figures, row["commit"]))
-        missing = {n: [b for b in BUDGETS if (model, n, b) not in rows] for n in SAMPLES}
-        parts = [f"{n:,} rows in {', '.join(map(str, b))} s" for n, b in missing.items() if b]
-        table.note = f"Not measured: {'; '.join(parts)}." if parts else ""
+        absent = {n: [b for b in BUDGETS if (model, n, b) not in rows] for n in SAMPLES}
+        parts = [f"{n:,} rows in {', '.join(map(str, b))} s" for n, b in absent.items() if b]
+        machines = {row["machine"]: None for case, row in rows.items() if case[0] == model}
+        notes = [f"Measured on {'; '.join(machines)}."] if machines else []
+        table.note = " ".join(notes + ([f"Not measured: {'; '.join(parts)}."] if parts else []))
         yield table
 
 
@@ -89,15 +105,52 @@ def verdict(taken: float, budget: float, warned: bool) -> str:
     return "said" if warned else "**missed**"
 
 
-def measure(cases: Iterable[Case]) -> None:
-    """Measure cases one by one, and keep each."""
+def measure(cases: list[Case], path: Path, *, jobs: int, code: str) -> None:
+    """Measure cases, the longest first, and keep each when it is done."""
+    if not cases:
+        return
+    warm_up()  # what is compiled here, the processes of the cases read from the cache
+    longest_first = sorted(cases, key=lambda case: max(case[2], case[1] / 10_000), reverse=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        asked = {pool.submit(in_own_process, case): case for case in longest_first}
+        for done in as_completed(asked):
+            model, n, budget = asked[done]
+            try:
+                found = done.result()
+            except subprocess.CalledProcessError as error:
+                print(f"{model}, {n:,} rows in {budget} s failed: {error}\n{error.stderr}")
+                continue
+            row = {"model": model, "samples": n, "budget": budget, **found}
+            append_row(path, FIELDS, row | {"commit": code, "machine": computer()})
+            print(*row.values(), flush=True)
+
+
+def in_own_process(case: Case) -> dict[str, Any]:
+    """What a case took, measured in a process of one thread."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.budgets", "--case", *map(str, case)],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def environment() -> dict[str, str]:
+    """Of a process of one thread that finds the package: what threads of BLAS do counts twice."""
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return os.environ | one | {"PYTHONPATH": path}
+
+
+def one_case(model: str, n: int, budget: int) -> dict[str, Any]:
+    if model == "command":
+        return command(n, budget)
     time.monotonic = time.process_time
     warm_up()
-    for model, n, budget in cases:
-        found = command(n, budget) if model == "command" else fit(MODELS[model], n, budget)
-        row = {"model": model, "samples": n, "budget": budget, "commit": commit()}
-        append_row(KEPT, FIELDS, row | found)
-        print(*(row | found).values(), flush=True)
+    return fit(MODELS[model], n, budget)
 
 
 def frames(n: int) -> tuple[pd.DataFrame, pd.Series]:
@@ -132,18 +185,17 @@ def command(n: int, budget: float) -> dict[str, Any]:
         X[:n].assign(y=y[:n]).to_csv(data, index=False)
         options = ["--target", "y", "--time-budget", str(budget), "--jobs", "1"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
             [sys.executable, "-c", COMMAND, "fit", str(data), *options],
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": path},
+            env=environment(),
             capture_output=True,
             text=True,
             check=True,
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    warned = "BudgetWarning" in done.stderr
+    warned = "--time-budget is" in done.stderr
     return {"taken": f"{taken:.2f}", "score": "", "tried": "", "warned": warned}
 
 
@@ -160,8 +212,19 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--samples", nargs="+", type=int, default=SAMPLES)
     parser.add_argument("--budgets", nargs="+", type=int, default=BUDGETS)
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
+    parser.add_argument("--anew", action="store_true", help="also measure what is known")
+    parser.add_argument("--rows", type=Path, default=KEPT, help="file of what was measured")
+    parser.add_argument("--commit", help="name of the code in the rows, where there is no git")
+    parser.add_argument("--case", nargs=3, help="print the figures of one case, and keep nothing")
     given = parser.parse_args()
-    measure(product(given.models, given.samples, given.budgets))
+    if given.case:
+        model, n, budget = given.case
+        print(json.dumps(one_case(model, int(n), int(budget))))
+        return
+    cases = list(product(given.models, given.samples, given.budgets))
+    wanted = cases if given.anew else missing(cases, given.rows)
+    measure(wanted, given.rows, jobs=given.jobs, code=given.commit or commit())
 
 
 if __name__ == "__main__":

@@ -22,10 +22,13 @@ from archives import forge, members
 from houses import houses
 from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor, load
 from locallinear.__main__ import main
+from locallinear.cli import commands as _commands
 from locallinear.cli.comparison import PACKAGES, more_models
 from locallinear.cli.terminal import warnings_as_notes
 from locallinear.datasets import make_rentals
 from locallinear.explain.text import number
+from locallinear.runtime import budgets as _budgets
+from locallinear.tables.table import TableError
 
 
 def call(*arguments, status=0):
@@ -549,8 +552,7 @@ def run(*arguments, **options):
 
 
 def test_python_m_locallinear_is_the_program(folder, tmp_path):
-    made = run("fit", folder / "houses.csv", "--target", "price", "--quick", "--time-budget", 1,
-               cwd=tmp_path)  # fmt: skip
+    made = run("fit", folder / "houses.csv", "--target", "price", "--quick", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
     predicted = run("predict", "houses.model", folder / "houses.csv", cwd=tmp_path)
@@ -558,6 +560,35 @@ def test_python_m_locallinear_is_the_program(folder, tmp_path):
         frame_of(predicted.stdout)["predicted price"],
         load(tmp_path / "houses.model").predict(houses()),
     )
+
+
+def test_what_the_program_took_to_load_is_part_of_its_time_budget(folder, monkeypatch):
+    given = []
+
+    def stop(problem, options, budget):
+        given.append(budget)
+        raise TableError("enough")
+
+    monkeypatch.setattr(_budgets.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(_commands, "fit_model", stop)
+    arguments = ["fit", str(folder / "houses.csv"), "--target", "price", "--time-budget", "20"]
+    for loading in (None, 7.0):
+        CliRunner().invoke(main, arguments, obj=loading)
+    assert given == [16.0, 9.0]
+
+
+@pytest.mark.parametrize(("loading", "said"), [(0.0, False), (2.9, False), (3.1, True)])
+def test_a_command_that_took_longer_than_its_budget_says_so(
+    folder, tmp_path, monkeypatch, loading, said
+):
+    monkeypatch.setattr(_budgets.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(_commands, "fit_model", lambda *_: load(folder / "price.model"))
+    monkeypatch.setattr(_commands, "print_summary", lambda *_: None)
+    arguments = ["fit", folder / "houses.csv", "--target", "price", "--quick", "--time-budget", 1]
+    arguments += ["--out", tmp_path / "one.model"]
+    made = CliRunner().invoke(main, list(map(str, arguments)), obj=loading)
+    assert made.exit_code == 0
+    assert ("--time-budget is 1 s, but the command took 3.1 s" in made.stderr) == said
 
 
 def test_bad_input_gives_one_sentence_and_status_two(folder, tmp_path):

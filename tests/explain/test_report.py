@@ -201,7 +201,7 @@ def test_wide_problems_keep_the_bound_too(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 150))
     labels = rng.integers(0, 8, size=400)
-    model = FALLClassifier(n_anchors=8, n_neighbors=3, random_state=0).fit(X, labels)
+    model = FALLClassifier(n_anchors=2, n_neighbors=3, random_state=0).fit(X, labels)
     path = tmp_path / "report.html"
     data = report_data(model, X, labels)
     write_report(path, data)

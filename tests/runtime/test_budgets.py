@@ -43,6 +43,12 @@ def test_time_to_judge_is_kept_back_from_the_last_fit(clock):
     assert budget.left_to_fit() == 8
 
 
+def test_what_is_spent_already_is_not_left(clock):
+    budget = Budget(30, spent=4.0)
+    clock.now += 6
+    assert (budget.elapsed(), budget.left(), budget.end) == (10, 20, 126)
+
+
 def test_a_search_ends_early_enough_for_the_slowest_of_the_kinds_that_it_may_choose():
     schedule = Schedule(60.0, {"slow": 20.0, "quick": 5.0}, after=lambda seconds: 2 * seconds)
     assert schedule.deadline(["quick"]) == 50

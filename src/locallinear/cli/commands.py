@@ -1,6 +1,7 @@
 """The commands ``locallinear demo | fit | predict | explain | compare`` and their options."""
 
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import click
 
 from .. import __version__
 from ..io import ModelFileError
-from ..runtime.budgets import Budget
+from ..runtime.budgets import Budget, BudgetWarning
 from ..runtime.extras import MissingExtraError
 from ..tables.read import PARQUET
 from ..tables.table import TableError
@@ -183,15 +184,26 @@ def fit(data: Path, out: Path | None, quick: bool, cluster: str | None, **option
         echo(f"The model is in {out}; locallinear predict and explain take it.", err=True)
         return
     with destination(out) as place:
-        budget = Budget(options["time_budget"])
+        loading = click.get_current_context().obj or 0.0
+        budget = Budget(options["time_budget"], spent=loading)
         problem = read_problem(data, options)
         to_fit = FIT_SHARE * budget.seconds - budget.elapsed()
-        model = fit_model(problem, options, max(to_fit, LEAST_SECONDS))
+        with warnings.catch_warnings():
+            # The user knows the budget of the whole command, not that of this part.
+            warnings.simplefilter("ignore", BudgetWarning)
+            model = fit_model(problem, options, max(to_fit, LEAST_SECONDS))
         replaced = out.is_file()
         write_file(model.save, place)
         if not quick:
             print_comparison(model, problem, options)
         print_summary(model, options, max(budget.left(), COMPANION_SECONDS))
+    if budget.is_late():
+        echo(
+            f"Note: --time-budget is {budget.seconds:.3g} s, but the command took "
+            f"{budget.elapsed():.3g} s: reading the file and one fit on all rows alone take longer "
+            "than the budget; give a longer one, or fit fewer rows.",
+            err=True,
+        )
     if out != STANDARD_OUTPUT:
         print_next_steps(out, data, replaced)
 

@@ -23,13 +23,13 @@ from sklearn.metrics import (
     recall_score,
     root_mean_squared_error,
 )
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..runtime.interrupts import interrupts_end_it
 from ..runtime.threads import one_blas_thread
+from .tuned_knn import TunedKNN
 
 Array = NDArray[np.float64]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -72,17 +72,7 @@ def baselines(n_train: int, *, classify: bool) -> dict[str, Any]:
 
     `n_train` is the number of rows in the smallest training part.
     """
-    grid = {
-        "n_neighbors": [k for k in NEIGHBORS if k <= max(1, n_train // 4)],
-        "weights": ["distance", "uniform"],
-    }
-    knn = GridSearchCV(
-        KNeighborsClassifier() if classify else KNeighborsRegressor(),
-        grid,
-        cv=KFold(min(3, n_train), shuffle=True, random_state=0),
-        # R², the default, is not defined where a fold has one row.
-        scoring="accuracy" if classify else "neg_mean_squared_error",
-    )
+    knn = TunedKNN([k for k in NEIGHBORS if k <= max(1, n_train // 4)], classify)
     ridge = RidgeClassifierCV(PENALTIES) if classify else RidgeCV(PENALTIES)
     tuned = {
         "KNN": make_pipeline(StandardScaler(), knn),

@@ -1,6 +1,7 @@
 """The page of a report: its data in an autoescaped template, as one HTML file."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,9 +57,15 @@ def render(data: dict[str, Any]) -> str:
         data=data,
         style=markup(source("report.css")),
         script=markup(scripts),
-        plotly=markup(deflated(plotly.get_plotlyjs().encode())),
+        plotly=markup(_deflated_plotly(plotly)),
         json=markup(_script_json(data)),
     )
+
+
+@cache
+def _deflated_plotly(plotly: Any) -> str:
+    """The script of plotly, which is the same on each page of a process."""
+    return deflated(plotly.get_plotlyjs().encode())
 
 
 def leading(sizes: list[float], limit: int = 3) -> list[int]:

@@ -24,12 +24,14 @@ class Budget:
         None for no end.
     judging : float, default=0.0
         How long the judgement that follows the last fit takes, in times of that fit.
+    spent : float, default=0.0
+        Seconds that are used up already.
     """
 
-    def __init__(self, seconds: float | None, judging: float = 0.0):
+    def __init__(self, seconds: float | None, judging: float = 0.0, spent: float = 0.0):
         self.seconds = np.inf if seconds is None else seconds
         self.judging = judging
-        self.started = time.monotonic()
+        self.started = time.monotonic() - spent
 
     @property
     def is_endless(self) -> bool:
@@ -53,10 +55,14 @@ class Budget:
         """Seconds that the last fit may take, so that there is time to judge it."""
         return self.left() / (1 + self.judging)
 
+    def is_late(self) -> bool:
+        """Whether more time was used than a budget allows."""
+        return self.elapsed() > max(self.seconds * (1 + PART), self.seconds + SECONDS)
+
     def warn_if_late(self, stacklevel: int = 4) -> None:
         """Warn if more time was used than a budget allows."""
-        taken = self.elapsed()
-        if taken > max(self.seconds * (1 + PART), self.seconds + SECONDS):
+        if self.is_late():
+            taken = self.elapsed()
             warnings.warn(
                 f"time_budget is {self.seconds:.3g} s, but the fit took {taken:.3g} s: the first "
                 "configuration and the fit on all samples alone take longer than the budget; set "
