@@ -18,7 +18,9 @@ Slopes. Functions with known slopes (`_functions.py`): `covered` is the share of
 features whose true slope *at the query* lies within slope ± z times `slopes_std`.
 
 Each finished run is a row of benchmarks/intervals.csv, so that the command goes on where it was
-stopped. If a run was made several times, the last row counts. Each run has one thread.
+stopped. If a run was made several times, the last row counts. Each run has one thread. `--jobs`
+runs several side by side; other machines write files of their own (`--rows`), which `--take` adds.
+Ours need no package of the peers.
 """
 
 import argparse
@@ -247,14 +249,21 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--anew", action="store_true", help="also run what other commits have run")
     parser.add_argument("--rows", type=Path, default=ROWS, help="file of the finished runs")
+    parser.add_argument(
+        "--take", nargs="+", type=Path, default=(), metavar="FILE", help="add their rows; run none"
+    )
     parser.add_argument("--commit", help="name of the code in the rows, where there is no git")
     parser.add_argument(
         "--draw", action="store_true", help="run nothing; write the tables of all rows"
     )
     given = parser.parse_args(arguments)
+    for path in given.take:
+        for row in read_rows(path):
+            append_row(given.rows, FIELDS, row)
     if given.draw:
         beside = RESULTS if given.rows == ROWS else given.rows.with_suffix(".md")
         keep(beside, "intervals", __doc__, tables(given.rows))
+    if given.draw or given.take:
         return
     wanted = tasks(given.sets, given.methods, given.splits)
     code = given.commit or commit()

@@ -16,6 +16,7 @@ from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
 from locallinear.geometry import leaf_neighbors
 from locallinear.geometry.leaf_neighbors import LeafNeighbors, Lists, Tables
 from locallinear.geometry.nearness import nearness_from_arrays
+from locallinear.geometry.neighbors import leave_out
 from locallinear.geometry.trees import CLASS_MIN_LEAF, GROWERS, grow_boosted, grow_piecewise
 from problems import needle
 
@@ -90,6 +91,23 @@ def test_both_structures_find_points_that_are_added_later(grown, monkeypatch, st
     whole = LeafNeighbors(trees, X, searchable)
     for found, expected in zip(neighbors.query(X, 4), whole.query(X, 4), strict=True):
         assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("structure", [Lists, Tables])
+def test_other_points_share_the_most_leaves_with_a_point_apart_from_itself(
+    grown, monkeypatch, structure
+):
+    X, _, trees, _ = grown
+    monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", 0 if structure is Tables else np.inf)
+    searchable = np.arange(len(X)) % 7 > 0
+    neighbors = LeafNeighbors(trees, X[:100], searchable[:100])
+    neighbors.build()
+    neighbors = neighbors.update(X, searchable)
+    rows = np.array([0, 3, 120, 149, 3])
+    distances, near = neighbors.others(rows, 4)
+    expected = leave_out(*neighbors.query(X[rows], 5), rows)
+    assert_array_equal(distances, expected[0])
+    assert_array_equal(near, expected[1])
 
 
 def test_tables_find_nearly_all_of_the_points_that_share_the_most_leaves(grown, monkeypatch):

@@ -257,6 +257,34 @@ def test_of_thousands_of_ties_the_lowest_rows_are_taken(structure, n_neighbors):
     assert_nearest(alone(structure, points, rng.uniform(size=6000) < 0.9), X, n_neighbors)
 
 
+@pytest.mark.parametrize("structure", [Cells, few])
+@given(point_sets(), st.integers(1, 5))
+def test_other_points_are_those_of_a_search_without_the_point_itself(structure, given, n_neighbors):
+    points, _, rng = given
+    searchable = rng.uniform(size=len(points)) < 0.8
+    rows = rng.integers(0, len(points), 30)
+    if searchable.sum() <= n_neighbors:
+        return
+    distances, near = alone(structure, points, searchable).others(rows, n_neighbors)
+    for i, row in enumerate(rows):
+        rest = searchable & (np.arange(len(points)) != row)
+        expected, expected_rows = naive(points, rest, points[[row]], n_neighbors)
+        assert_array_equal(near[i], expected_rows[0])
+        assert_allclose(distances[i], expected[0], rtol=1e-12)
+
+
+def test_points_that_were_added_later_have_other_points_as_neighbours():
+    rng = np.random.default_rng(0)
+    memory = rng.normal(size=(4000, 3))
+    neighbors = Neighbors(memory[:3000])
+    neighbors.build()
+    rows = np.array([3999, 5, 3100, 5])
+    distances, near = neighbors.update(memory, None).others(rows, 4)
+    expected, expected_rows = naive(memory, None, memory[rows], 5)
+    assert_array_equal(near, expected_rows[:, 1:])
+    assert_allclose(distances, expected[:, 1:], rtol=1e-12)
+
+
 def test_rows_that_cannot_be_found_may_be_all_of_a_part():
     rng = np.random.default_rng(0)
     memory, X = rng.normal(size=(4000, 3)), rng.normal(size=(10, 3))
@@ -274,6 +302,6 @@ def test_few_points_are_ordered_as_by_the_compiled_code_to_the_last_digit(seed):
     rows[:, 50:] = -1
     found = [(np.empty((40, 12)), np.empty((40, 12), dtype=np.intp)) for _ in range(2)]
     for order, arrays in zip((order_few, nearest_candidates), found, strict=True):
-        order(X, points, rows, *arrays)
+        order(X, points, rows, rows[:, 3], *arrays)
     np.testing.assert_array_equal(*(distances for distances, _ in found))
     np.testing.assert_array_equal(*(nearest for _, nearest in found))

@@ -71,17 +71,6 @@ class Mean(HowSure, WithoutItself):
 
     def _predict_members(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Targets, or scores of classes, by each member, (T, q, m)."""
-        return self._predict_located(
-            len(X), lambda m, part: m.feature_space.transform(X[part]), without
-        )
-
-    def _predict_located(
-        self,
-        q: int,
-        locate: Callable[[FALL, slice], Array],
-        without: NDArray[np.intp] | None,
-    ) -> Array:
-        """The same for q queries, of which `locate` returns a part in a member's feature space."""
         groups = groups_of(self.members)
 
         def predict(part: slice) -> Array:
@@ -91,10 +80,14 @@ class Mean(HowSure, WithoutItself):
             for first, *siblings in groups:
                 space = id(first.feature_space)
                 if space not in located:
-                    located[space] = locate(first, part)
+                    located[space] = first.feature_space.transform(X[part])
                 found.append(first.predict_together(siblings, located[space], left_out))
             return np.concatenate(found)
 
+        return self._in_parts(predict, len(X))
+
+    def _in_parts(self, predict: Callable[[slice], Array], q: int) -> Array:
+        """Predictions (T, q, m) of q queries, made in one part per thread."""
         workers = effective_n_jobs(self.n_jobs)
         with one_blas_thread_for(q):
             found = in_threads(predict, thread_parts(q, workers), workers)
@@ -109,10 +102,21 @@ class Mean(HowSure, WithoutItself):
 
     def _loo_prediction(self) -> Array:
         now = self.at_this_moment()
-        first = now.members[0]
-        numbers = np.arange(first.n_samples_fit_)
-        found = now._predict_located(len(numbers), lambda m, part: m.located_samples[part], numbers)
-        return first.as_users_see(found.mean(axis=0))
+        members, n = now.members, now.n_samples_fit_
+        groups = groups_of(members)
+
+        def predict(part: slice) -> Array:
+            numbers = np.arange(n)[part]
+            return np.concatenate(
+                [
+                    first.predict_together_from(
+                        siblings, first.located_samples[part], *first.sample_shares(numbers)
+                    )
+                    for first, *siblings in groups
+                ]
+            )
+
+        return members[0].as_users_see(now._in_parts(predict, n).mean(axis=0))
 
     def explain(self, X: Any) -> LocalExplanation:
         """The one linear model of each prediction, and the members' merged neighbours.

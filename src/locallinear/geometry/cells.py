@@ -45,6 +45,10 @@ class Few:
         """The same rows in other memory."""
         return Few(points, self._start, self.stop)
 
+    def together(self, rows: Rows) -> Rows:
+        """An order of these rows in which close points follow each other: here any."""
+        return np.arange(len(rows))
+
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
         """Rows (q, c) that include the nearest points of this part, padded with -1."""
         points, rows = self._points, np.arange(self._start, self.stop)
@@ -91,6 +95,13 @@ class Cells:
         other = copy.copy(self)
         other._points = points
         return other
+
+    def together(self, rows: Rows) -> Rows:
+        """An order of these rows in which close points follow each other."""
+        held = self._rows[self._rows >= 0]  # cell by cell
+        place = np.full(max(self.stop, rows.max(initial=0) + 1), len(held))
+        place[held] = np.arange(len(held))
+        return np.argsort(place[rows])
 
     def candidates(self, X: Array, n_neighbors: int, searchable: Mask | None) -> Rows:
         """Rows (q, c) that include the nearest points of this part, padded with -1."""

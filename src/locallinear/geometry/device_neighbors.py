@@ -13,9 +13,9 @@ Each way answers the queries that it is certain about, and leaves the others to 
 from collections.abc import Iterator
 from typing import Any
 
-from ..arrays import AnyArray, cumulative_sum, einsum, is_numpy, namespace, smallest
+from ..arrays import AnyArray, at, cumulative_sum, einsum, is_numpy, namespace, smallest
 from .fused_scan import FusedScan, fused_scan
-from .neighbors import Neighbors
+from .neighbors import Neighbors, leave_out
 
 # Bytes of a table with one line per query and one column per point.
 TABLE_BYTES = 2**30
@@ -74,6 +74,12 @@ class DeviceNeighbors:
                 again = search(X[rest], n_neighbors)
                 squares[rest], rows[rest], decided[rest] = again
         return xp.astype(xp.sqrt(squares), X.dtype, copy=False), rows
+
+    def others(
+        self, rows: AnyArray, n_neighbors: int, n_jobs: int | None = None
+    ) -> tuple[AnyArray, AnyArray]:
+        """Distances and rows of the points nearest to stored ones, these left out, both (q, K)."""
+        return leave_out(*self.query(at(self.points, rows), n_neighbors + 1), rows)
 
     def _by_products(self, X: AnyArray, n_neighbors: int) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Squared distances and rows (q, K) of the nearest, and of which queries it is certain.

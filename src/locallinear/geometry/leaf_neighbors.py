@@ -1,6 +1,7 @@
 """Neighbours that share leaves of trees."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from ..runtime.interrupts import interruptible
 from ..runtime.threads import in_threads, thread_parts
 from .forest import Codes, Forest
+from .neighbors import leave_out
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -39,6 +41,15 @@ class Lists:
 
         return cls(*leaf_members(codes, n_leaves))
 
+    def point_codes(self, dtype: np.dtype) -> Codes:
+        """The leaves (n, T) of the points."""
+        T, n = self.members.shape
+        codes: Any = np.empty((n, T), dtype)
+        leaves = np.arange(self.starts.shape[1] - 1, dtype=dtype)
+        for t in range(T):
+            codes[self.members[t], t] = np.repeat(leaves, np.diff(self.starts[t]))
+        return codes
+
     def search(
         self, X: Array, codes: Codes, points: Array, newest: Codes, searchable: Mask, K: int
     ) -> tuple[Rows, Rows]:
@@ -61,6 +72,10 @@ class Tables:
     trees: Rows
     keys: NDArray[np.uint64]
     members: NDArray[np.int32]
+
+    def point_codes(self, dtype: np.dtype) -> Codes:
+        """The leaves (n, T) of the points."""
+        return self.codes
 
     @classmethod
     def from_codes(cls, codes: Codes) -> "Tables":
@@ -107,6 +122,11 @@ class LeafIndex:
 
     def __len__(self) -> int:
         return self.n_held + len(self.newest)
+
+    def codes(self) -> Codes:
+        """The leaves (n, T) of all points."""
+        held: Any = self.structure.point_codes(self.newest.dtype)
+        return np.concatenate([held, self.newest])
 
 
 def points_met(codes: Codes) -> float:
@@ -161,6 +181,18 @@ class LeafNeighbors:
 
     def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first."""
+        return self._search(X, None, n_neighbors, n_jobs)
+
+    def others(self, rows: Rows, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
+        """Distances and rows of the points nearest to stored ones, these left out, both (q, K)."""
+        codes = self.build().codes()[rows]
+        found = self._search(self.points[rows], codes, n_neighbors + 1, n_jobs)
+        return leave_out(*found, rows)
+
+    def _search(
+        self, X: Array, known: Codes | None, n_neighbors: int, n_jobs: int | None
+    ) -> tuple[Array, Rows]:
+        """`query` of points whose leaves (q, T) may be known."""
         index, points = self.build(), np.ascontiguousarray(self.points)
         searchable = self.searchable
         if searchable is None:
@@ -168,7 +200,7 @@ class LeafNeighbors:
         X = np.ascontiguousarray(X)
 
         def search(part: slice) -> tuple[Rows, Rows]:
-            codes = self.forest.leaves(X[part])
+            codes = self.forest.leaves(X[part]) if known is None else known[part]
             given = X[part], codes, points, index.newest, searchable, n_neighbors
             with interruptible():
                 return index.structure.search(*given)

@@ -72,12 +72,14 @@ def leave_out(distances: AnyArray, near: AnyArray, rows: AnyArray) -> tuple[AnyA
     return xp.reshape(distances[keep], shape), xp.reshape(near[keep], shape)
 
 
-def order_few(X: Array, points: Array, rows: Rows, distances: Array, nearest: Rows) -> None:
+def order_few(
+    X: Array, points: Array, rows: Rows, without: Rows, distances: Array, nearest: Rows
+) -> None:
     """The same as `kernels.nearest.nearest_candidates`, to the last digit, without a compiler."""
     squares = np.zeros(rows.shape)
     for f in range(X.shape[1]):  # added in the same order as there
         squares += (points[rows, f] - X[:, None, f]) ** 2
-    squares[rows < 0] = np.inf
+    squares[(rows < 0) | (rows == without[:, None])] = np.inf
     far = np.sqrt(squares)
     order = np.lexsort((rows, far), axis=1)[:, : distances.shape[1]]
     distances[:] = np.take_along_axis(far, order, 1)
@@ -114,6 +116,25 @@ class Neighbors:
         There must be at least n_neighbors searchable rows. `n_jobs` are threads, as in
         scikit-learn, but None is all.
         """
+        return self._search(X, None, n_neighbors, n_jobs)
+
+    def others(self, rows: Rows, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
+        """The same for stored points, each of which has only others as neighbours.
+
+        There must be more than n_neighbors searchable rows.
+        """
+        # Points of one cell go one after the other, since they visit the same cells.
+        order = self.build()[0].together(rows)
+        some = rows[order]
+        found = self._search(self.points[some], some, n_neighbors, n_jobs)
+        distances, near = np.empty_like(found[0]), np.empty_like(found[1])
+        distances[order], near[order] = found
+        return distances, near
+
+    def _search(
+        self, X: Array, without: Rows | None, n_neighbors: int, n_jobs: int | None
+    ) -> tuple[Array, Rows]:
+        """The nearest points of queries; `without` (q,) are rows that a query must not have."""
         parts, workers = self.build(), 1
         if isinstance(parts[0], Few) and len(X) * self.points.size > FEW_DIFFERENCES:
             self._parts = parts = [Cells(self.points, self.searchable, 0, len(self.points))]
@@ -122,13 +143,15 @@ class Neighbors:
         order = order_few
         if not isinstance(parts[0], Few):
             from ..kernels.nearest import nearest_candidates as order  # compiled: loaded if needed
+        n_found = n_neighbors if without is None else n_neighbors + 1
+        own = np.full(len(X), -1) if without is None else without
         distances = np.empty((len(X), n_neighbors))
         rows = np.empty(distances.shape, dtype=np.intp)
 
         def search(some: slice) -> None:
-            found = [part.candidates(X[some], n_neighbors, self.searchable) for part in parts]
+            found = [part.candidates(X[some], n_found, self.searchable) for part in parts]
             candidates = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
-            order(X[some], self.points, candidates, distances[some], rows[some])
+            order(X[some], self.points, candidates, own[some], distances[some], rows[some])
 
         in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
         return distances, rows

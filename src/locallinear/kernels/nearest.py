@@ -54,9 +54,12 @@ def nearest_in_cells(
             _box_squares(X[start + i], lowest, highest, boxes[i])
             smallest[i], bound[i], n_near[i] = far, far, 0
             complete[start + i] = True
+        # If queries are close to each other, cells near all of them make all bounds small soon. A
+        # single query starts in its own cell, and an order would cost more than it saves.
+        order = np.argsort(boxes[: len(batch)].sum(axis=0)) if len(batch) > 1 else np.arange(C)
         for visit in range(-1, C):
             for i in batch:
-                cell = np.argmin(boxes[i]) if visit < 0 else visit
+                cell = np.argmin(boxes[i]) if visit < 0 else order[visit]
                 if boxes[i, cell] > bound[i]:
                     continue
                 boxes[i, cell] = np.inf  # not a second time
@@ -84,13 +87,14 @@ def nearest_in_cells(
 
 
 @njit(cache=True, nogil=True)
-def nearest_candidates(X, points, rows, distances, nearest):
+def nearest_candidates(X, points, rows, without, distances, nearest):
     """Order candidates by exact distance, and those that are equally far by row; keep the first K.
 
     Parameters
     ----------
     X, points : (q, d) queries and (n, d) points
     rows : (q, c) candidates, at least K per query; -1 is none
+    without : (q,) candidates that are left out; -1 is none
     distances, nearest : (q, K) to write: distances and rows, nearest first
     """
     K = distances.shape[1]
@@ -99,7 +103,7 @@ def nearest_candidates(X, points, rows, distances, nearest):
     for i in range(len(X)):
         n = 0
         for j in rows[i]:
-            if j < 0:
+            if j < 0 or j == without[i]:
                 continue
             square = 0.0
             for f in range(X.shape[1]):

@@ -129,7 +129,9 @@ class Predictor(Facts, WithoutItself, Moments):
     def loo_numeric(self) -> Array:
         """Predictions (n, m) of all samples, each without itself, whatever the shape of y was."""
         now = self.at_this_moment()
-        return now.predict_located(now.located_samples, np.arange(now.n_samples_fit_))
+        return now.predict_from(
+            now.located_samples, *now.sample_shares(np.arange(now.n_samples_fit_))
+        )
 
     def as_users_see(self, prediction: Array) -> Array:
         """Numeric predictions (q, m) in the shape that y had; scores of classes as they are."""
@@ -168,10 +170,22 @@ class Predictor(Facts, WithoutItself, Moments):
             n_found = min(max(K, n_near) + 1, samples.n_searchable)
             distances, near = query(points, n_found, self.n_jobs)
             distances, near = leave_out(distances, near, samples.rows(without))
-        of_samples = samples.get("weights")
+        return self._shares_at(distances, near), near
+
+    def sample_shares(self, numbers: Rows, n_near: int = 0) -> tuple[Array, Rows]:
+        """The same of samples with these numbers, each without itself."""
+        check_after_fit(self)
+        samples, K = self.fitted.samples, self.n_neighbors
+        checks.check_enough_others(K, samples.n_searchable)
+        n_found = min(max(K, n_near), samples.n_searchable - 1)
+        found = self.fitted.neighbors.others(samples.rows(numbers), n_found, self.n_jobs)
+        return self._shares_at(*found), found[1]
+
+    def _shares_at(self, distances: Array, near: Rows) -> Array:
+        """The weights of the K first of samples at these distances, both (q, ·)."""
+        K, of_samples = self.n_neighbors, self.fitted.samples.get("weights")
         sample_weights = None if of_samples is None else at(of_samples, near[:, :K])
-        weights = neighbor_weights(distances[:, :K], self.weights, sample_weights)
-        return combine.normalised(weights), near
+        return combine.normalised(neighbor_weights(distances[:, :K], self.weights, sample_weights))
 
     def _shares_of_both(self, Z: Array, without: Rows) -> tuple[Array, Rows]:
         """The same where some queries are samples, and others are not."""

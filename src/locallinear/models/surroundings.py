@@ -56,7 +56,10 @@ def view(
     without : (n,) the numbers of all samples, where these are the queries, each without itself
     """
     samples = group[0].samples
-    shares, near = group[0].shares(Z, without, n_near)
+    if without is None:
+        shares, near = group[0].shares(Z, None, n_near)
+    else:
+        shares, near = group[0].sample_shares(without, n_near)
     predictions = _predictions(group, Z, shares, near[:, : shares.shape[1]])
     numbers = samples.numbers(near)
     error, distance, usual = np.empty(predictions.shape[1:]), np.empty(len(Z)), np.empty(len(Z))
@@ -88,7 +91,7 @@ def predict_samples(group: list[Member], n_near: int) -> tuple[Array, Array]:
     """
     first = group[0]
     samples, Z = first.samples, first.located_samples
-    shares, near = first.shares(Z, np.arange(len(Z)), max(n_near, first.n_neighbors) + 1)
+    shares, near = first.sample_shares(np.arange(len(Z)), max(n_near, first.n_neighbors) + 1)
     near_used = near[:, : shares.shape[1]]
     predictions = _predictions(group, Z, shares, near_used)
     for member, prediction in zip(group, predictions, strict=True):
