@@ -95,6 +95,12 @@ class LogScale:
         return scale
 
 
+def in_units(scales: list[LogScale], predicted: Array) -> Array:
+    """Predicted logs, (q,) or (q, m), in units; `scales` has one per target."""
+    columns = zip(scales, predicted.reshape(len(predicted), -1).T, strict=True)
+    return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
+
+
 def exponential(logs: Array) -> Array:
     """Exp of predicted logs, which is finite and not 0."""
     return np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))

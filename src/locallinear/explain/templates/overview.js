@@ -18,12 +18,14 @@ const showFit = () => {
     return;
   }
   const x = truth.map((t) => t[state.target]), y = predicted.map((t) => t[state.target]);
+  // What is modelled by its log is drawn so too; a zero has no place there.
+  const scale = units && Math.min(...x, ...y) > 0 ? "log" : "linear";
   const low = Math.min(...x, ...y), high = Math.max(...x, ...y);
   draw("chart-fit", [
     { type: "scatter", mode: "lines", x: [low, high], y: [low, high], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
     { type: "scatter", mode: "markers", x, y, marker: { color: color("accent"), size: 5, opacity: 0.55 },
       hovertemplate: "true %{x:.4g}<br>predicted %{y:.4g}<extra></extra>" },
-  ], { xaxis: axisTitle(`true ${targets[state.target]}`), yaxis: axisTitle("predicted") }, 320);
+  ], { xaxis: { ...axisTitle(`true ${inUnits(state.target)}`), type: scale }, yaxis: { ...axisTitle("predicted"), type: scale } }, 320);
 };
 
 // How many targets are within their intervals, by fifths of the prediction.
