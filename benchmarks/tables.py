@@ -4,11 +4,11 @@ Three shuffled folds, the same for all models, in two threads. Ours get the fram
 them, with `time_budget=30`; LightGBM gets categories as such, gaps as gaps, and of the time stamp
 the hour, the weekday, the day of the year and the hours since 1970; it is at its defaults, and with
 500 trees at a rate of 0.05. Errors are root mean squared errors, or log losses of classes. "From a
-file" is our single model fitted on the CSV file as the command line reads it, on the first fold:
-the largest difference of its predictions from those of the model of the frame, as a part of their
-spread. "Busy" is the processor time of our fits as a part of what two idle cores offer in the time
-that the fits took: where it is small, other work took the time that a budget counts. The tables
-are those of `tables` in the folder that LOCALLINEAR_DATA names.
+file" fits the parameters of our single model on the first fold, on the frame and on the CSV file as
+the command line reads it: the largest difference of their predictions, as a part of their spread.
+"Busy" is the processor time of our fits as a part of what two idle cores offer in the time that the
+fits took: where it is small, other work took the time that a budget counts. The tables are those of
+`tables` in the folder that LOCALLINEAR_DATA names.
 """
 
 import os
@@ -101,7 +101,7 @@ def judge(
             errors.setdefault(name, []).append(error(y[test], predicted, classify))
             print(path.stem, fold, name, f"{errors[name][-1]:.4g}", took.round(1), flush=True)
             if name == "single" and fold == 0:
-                apart = from_file(path, model, train, predicted, test, classify)
+                apart = from_file(path, model, frame, y, train, test)
     return errors, ours[0] / ours[1] / N_THREADS, apart
 
 
@@ -144,19 +144,24 @@ def with_categories(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def from_file(
-    path: Path, model: Any, train: NDArray, predicted: NDArray, test: NDArray, classify: bool
+    path: Path, model: Any, frame: pd.DataFrame, y: NDArray, train: NDArray, test: NDArray
 ) -> float:
-    """The largest difference to the predictions of a model of the same parameters, from the file.
+    """The largest difference of predictions by two models of the same parameters, as said above.
 
-    A search within a time budget may end elsewhere, so the parameters are the frame's.
+    A search within a time budget may end elsewhere, so both are fitted with those of `model`.
     """
     table = read_table(path)
-    target = SETS[path.stem][0]
+    target, classify = SETS[path.stem]
     table = table.take(table.frame[target].notna().to_numpy())
-    y = table.frame[target].to_numpy()
-    again = clone(model).set_params(model=clone(model.estimator_))
+    of_file = table.frame[target].to_numpy()
+    again = clone(model).set_params(model=clone(model.estimator_), time_budget=None)
     if not classify:
         again.set_params(target="log" if model.is_log_ else "identity")
-    again.fit(table.without([target]).take(train), y[train].astype(str) if classify else y[train])
+    again.fit(frame.iloc[train], y[train])
+    predicted = said(again, frame.iloc[test], classify)
+    again.fit(
+        table.without([target]).take(train),
+        of_file[train].astype(str) if classify else of_file[train],
+    )
     found = said(again, table.take(test), classify)
     return float(np.abs(found - predicted).max() / predicted.std())

@@ -127,7 +127,7 @@ class TableModelLike(Protocol):
     `by_column` makes it of an explanation by feature. `true_targets` returns the targets that a
     frame holds, on the scale of the estimator. `out_of_fold` is as an estimator's, but in units,
     with NaN for rows that were not judged; `predictions_in_units` and `targets_in_units` lead from
-    the scale of the estimator to units.
+    the scale of the estimator to units, and `targets_on_model_scale` back.
     """
 
     estimator: Any  # an Estimator
@@ -139,6 +139,8 @@ class TableModelLike(Protocol):
     def predictions_in_units(self, predicted: NDArray, /) -> NDArray: ...
 
     def targets_in_units(self, targets: NDArray, /) -> NDArray: ...
+
+    def targets_on_model_scale(self, targets: NDArray, /) -> NDArray: ...
 
     def encode(self, data: Any, /) -> Any: ...
 

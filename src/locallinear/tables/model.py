@@ -92,6 +92,17 @@ class EncodedModel:
             return targets
         return in_units([replace(scale, smear=1.0) for scale in self.scales], targets)
 
+    def targets_on_model_scale(self, targets: NDArray) -> NDArray:
+        """Targets in units, (q,) or (q, m), as the estimator has them; NaN stays NaN."""
+        if self.scales is None:
+            return targets
+        numbers = np.asarray(targets, dtype=np.float64)
+        columns = numbers.reshape(len(numbers), -1).T
+        pairs = list(zip(self.scales, columns, strict=True))
+        for scale, column in pairs:
+            scale.check_has_log(column[~np.isnan(column)])
+        return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
+
     def read(self, data: Any) -> Table:
         """A table whose cells are those that a reader sees."""
         table = as_table(data, self.encoding.missing)

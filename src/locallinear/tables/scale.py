@@ -63,6 +63,11 @@ class LogScale:
 
     def check_has_log(self, y: Array) -> None:
         """Refuse 0 where the targets of the fit were all above it."""
+        if len(y) and y.min() + self.shift < 0:
+            raise ValueError(
+                f"the log of the target is modelled, which is never negative, but that of row "
+                f"{np.argmin(y) + 1} is {y.min():g}; leave such rows out"
+            )
         if self.shift == 0 and not (y > 0).all():
             raise ValueError(
                 "the log of the target is modelled, and all targets of the fit were above 0, but "
