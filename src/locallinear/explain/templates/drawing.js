@@ -44,7 +44,7 @@ const factor = (log) => {
   const value = Math.exp(log), change = Math.abs(value - 1);
   return `×\u202f${change < 1e-9 || change >= 9 ? number(value) : value.toFixed(Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(change)))))}`;
 };
-const inUnits = (target) => (units ? units[target].name : targets[target]);
+const unitName = (target) => (units ? units[target].name : targets[target]);
 const fromLog = (log, smear) => Math.max(0, smear * Math.exp(log) - units[state.target].shift);
 const shorten = (text, length) => text.length <= length ? text : `${text.slice(0, Math.ceil(length * 2 / 3))}…${text.slice(-Math.floor(length / 3) + 1)}`;
 // Plotly reads tags and entities in text; this makes it draw every character as it is. The
