@@ -26,6 +26,9 @@ def test_the_python_examples_of_a_page_run(page, monkeypatch):
     if "import torch" in "".join(examples):
         pytest.importorskip("torch", reason="the page needs torch, which is not installed")
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # as the page says
+    if "import onnxruntime" in "".join(examples):
+        pytest.importorskip("onnx", reason="the page needs onnx, which is not installed")
+        pytest.importorskip("onnxruntime", reason="the page needs onnxruntime, not installed")
     if "fetch_" in "".join(examples) and "LOCALLINEAR_DATA" not in os.environ:
         pytest.skip("the page fetches data sets, and LOCALLINEAR_DATA names no folder of them")
     names: dict = {}

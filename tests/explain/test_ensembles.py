@@ -39,7 +39,7 @@ def test_classes_are_scored_in_the_ensembles_own_folds():
     model = FALLEnsembleClassifier(3, search=GRID, random_state=0).fit(X, y)
     scores = report_data(model, max_rows=5)["scores"]
     assert scores["n_folds"] == 3
-    assert scores["models"][0]["accuracy"]["mean"] == pytest.approx(model.cv_score_)
+    assert scores["models"][0]["accuracy"]["value"] == pytest.approx(model.cv_score_)
 
 
 def test_where_not_all_samples_are_tested_once_there_are_folds_to_score_in(samples):
@@ -57,9 +57,9 @@ def test_where_folds_have_one_sample_there_are_others_to_score_in():
 def test_after_an_update_the_old_predictions_are_not_scored(samples):
     X, y = samples
     model = searched(samples)
-    before = report_data(model, max_rows=5)["scores"]["models"][0]["R²"]["mean"]
+    before = report_data(model, max_rows=5)["scores"]["models"][0]["R²"]["value"]
     model.partial_fit(X[:30], y[:30]).forget(range(30))  # the same samples in another order
-    after = report_data(model, max_rows=5)["scores"]["models"][0]["R²"]["mean"]
+    after = report_data(model, max_rows=5)["scores"]["models"][0]["R²"]["value"]
     assert after > before - 0.1
 
 

@@ -11,11 +11,13 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from locallinear import FALLRegressor
 from locallinear.explain import report_data
 from locallinear.explain.judging import (
+    CLASSIFICATION,
+    REGRESSION,
     Judged,
     baselines,
-    fold_scores,
     folds_of,
     judge,
+    pooled_scores,
     resampled_errors,
     row_errors,
     typical_error,
@@ -46,7 +48,7 @@ def test_the_scores_of_a_report_are_those_of_the_command_line_s_baselines(make_p
     for judged, entry in zip(
         judge(models, X, y, splits, classify=False), reported[1:], strict=True
     ):
-        expected = fold_scores(judged, y, splits, classify=False)
+        expected = pooled_scores(judged, y, classify=False)
         assert entry == {"name": judged.name} | expected
 
 
@@ -59,8 +61,8 @@ def test_baselines_fit_on_as_few_rows_as_folds_leave(n, classify, make_problem):
     assert min(len(test) for _, test in splits) >= 2
     models = baselines(min(len(train) for train, _ in splits), classify=classify)
     for judged in judge(models, X, y, splits, classify=classify):
-        scores = fold_scores(judged, y, splits, classify=classify)
-        assert np.isfinite([score["mean"] for score in scores.values()]).all()
+        scores = pooled_scores(judged, y, classify=classify)
+        assert np.isfinite([list(score.values()) for score in scores.values()]).all()
 
 
 def test_folds_are_stratified_where_each_class_has_a_row_for_each():
@@ -82,6 +84,25 @@ def test_typical_errors_are_in_the_units_of_the_target_or_shares_of_wrong_rows()
     assert_allclose(typical_error(errors, classify=False), expected)
     wrong = row_errors(Judged("one", np.array(["a", "b"])), np.array(["a", "a"]), classify=True)
     assert_array_equal(typical_error(wrong, classify=True), [0.5])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classify", [False, True])
+def test_half_widths_are_those_of_the_metrics_on_rows_drawn_with_repetition(classify, weighted):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=60) if classify else rng.normal(size=(60, 2))
+    said = rng.integers(3, size=60) if classify else y + 0.5 * rng.normal(size=(60, 2))
+    weights = rng.random(60) if weighted else None
+    found = pooled_scores(Judged("one", said), y, classify=classify, weights=weights)
+    draws = np.random.default_rng(0).integers(60, size=(400, 60))
+    for name, metric in (CLASSIFICATION if classify else REGRESSION).items():
+        scores = [
+            metric(y[rows], said[rows], sample_weight=None if weights is None else weights[rows])
+            for rows in draws
+        ]
+        assert found[name]["value"] == metric(y, said, sample_weight=weights)
+        low, high = np.quantile(scores, [0.025, 0.975])
+        assert found[name]["half_width"] == pytest.approx((high - low) / 2)
 
 
 def test_models_are_resampled_on_the_same_rows():

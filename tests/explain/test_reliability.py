@@ -9,6 +9,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import KFold
 
 from locallinear import FALLClassifier, FALLClassifierCV, FALLEnsembleClassifier
+from locallinear.explain import report_data
 from locallinear.explain.reliability import (
     probability_scores,
     reliability,
@@ -79,15 +80,15 @@ def test_unseen_probabilities_of_a_single_model_are_by_its_own_map_of_refitted_s
     X, y = make_classification(120, random_state=0)
     model = FALLClassifierCV({"n_neighbors": [5]}, random_state=0).fit(X, y).best_estimator_
     splits = list(KFold(3).split(X))
-    p, rows = unseen_probabilities(model, X, y, splits)
-    assert_array_equal(rows, np.arange(120))
+    p = unseen_probabilities(model, X, y, splits)
     train, test = splits[1]
     refitted = FALLClassifier(**model.get_params()).fit(X[train], y[train])
     assert_allclose(p[test], model.probabilities_of(refitted.predict_scores(X[test])))
 
 
-def test_unseen_probabilities_of_an_ensemble_are_those_of_its_folds():
+def test_probabilities_on_an_ensembles_page_are_those_of_its_folds():
     X, y = make_classification(120, random_state=0)
     model = FALLEnsembleClassifier(2, search={"n_neighbors": [5]}, random_state=0).fit(X, y)
-    p, _ = unseen_probabilities(model, X, y, [])
-    assert_array_equal(p, model.cv_prediction_)
+    shown = report_data(model, max_rows=5)["scores"]["probabilities"]
+    assert shown["errors"] == probability_scores(y, model.cv_prediction_, model.classes_)
+    assert shown["n_rows"] == 120

@@ -97,7 +97,7 @@ def pages(browser, reports):
             page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
             page.on("request", lambda request: _only_local(request.url, complaints))
             page.goto(reports[name][0].as_uri())
-            page.wait_for_selector("html[data-ready=yes]", timeout=30_000)
+            page.wait_for_selector("html[data-drawn=yes]", timeout=30_000)
             found[name] = page, complaints
         return found[name]
 

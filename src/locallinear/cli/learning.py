@@ -36,8 +36,6 @@ from .summary import (
 from .terminal import echo, printable
 
 MIN_ROWS = 10
-# Of more rows, `fit` compares with ridge and the mean alone: KNN's tuning would take minutes.
-MOST_FOR_KNN = 5000
 
 # The options of a command by name, as click passes them.
 Options = dict[str, Any]
@@ -222,9 +220,7 @@ def print_comparison(
         )
     ]
     n_train = min(len(train) for train, _ in splits)
-    models = baselines(n_train, classify=classify)
-    if n_train > MOST_FOR_KNN and not full:
-        del models["KNN"]
+    models = baselines(n_train, classify=classify, slow=full)
     notes: list[str] = []
     if full:
         with working("Compiling, which is done once"):  # and is not part of a model's time
@@ -241,9 +237,11 @@ def print_comparison(
     print_lines(score_lines(judged, y[rows], problem.targets, classify, times=full))
     n_folds = len(np.unique(folds))
     part = "" if len(splits) == n_folds else f", of which {len(splits)} judged, for want of time"
+    tuned = "every model was tuned on other folds than the one that it predicts."
+    if options["model"] == "ensemble":
+        tuned = "FALL's members had not seen the fold that they predict, but were chosen with it."
     echo(
-        f"({n_folds}-fold cross-validation{part}; every model was tuned on other folds than "
-        "the one that it predicts.\n"
+        f"({n_folds}-fold cross-validation{part}; {tuned}\n"
         "± is half the width of a 95 % interval, from resampling the rows.)"
     )
     print_lines(notes)

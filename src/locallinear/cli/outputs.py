@@ -229,7 +229,7 @@ def write_html(
 
 
 def _targets_if_known(model: TableModel, table: Table) -> NDArray | None:
-    """The targets in a table on the model's scale, with gaps where rows have none; or None."""
+    """The targets in a table, with gaps where rows have none; or None."""
     targets = model.target_names_
     if not set(targets) <= set(table.columns):
         return None
@@ -243,5 +243,5 @@ def _targets_if_known(model: TableModel, table: Table) -> NDArray | None:
     found: NDArray = np.full((len(table), *known.shape[1:]), np.nan)
     if isinstance(model, TableClassifier):
         found = np.full(len(table), None, dtype=object)
-    found[has_targets] = known
+    found[has_targets] = model.table_model.targets_in_units(known)
     return found

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import r2_score
 
 from ..explain.equations import short_equation
 from ..explain.judging import Judged, resampled_errors, row_errors, typical_error
@@ -85,7 +86,7 @@ def score_lines(
     typical = np.array([typical_error(of_model, classify=classify) for of_model in errors])
     half = np.ptp(np.quantile(draws, [0.025, 0.975], axis=1), axis=0) / 2
     heads = ["error"] if len(targets) == 1 else [f"error of {shortened(t, 24)}" for t in targets]
-    r2 = None if classify else 1 - _variance_left(typical, y)
+    r2 = None if classify else [r2_score(y, one.predicted) for one in judged]
     # One order for all targets: by the mean of errors relative to the best of each.
     relative = typical / np.maximum(typical.min(axis=0), 1e-300)
     order = np.argsort(relative.mean(axis=1), kind="stable")
@@ -110,12 +111,6 @@ def _with_spread(value: float, half: float, classify: bool) -> str:
     if decimals > 6 or value >= 1e7:
         return f"{number(value)} ± {number(half, 2)}"
     return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"
-
-
-def _variance_left(typical: Array, y: NDArray) -> Array:
-    """Squared errors as parts of the targets' variance, the mean over targets: one per model."""
-    variance = y.reshape(len(y), -1).var(axis=0)
-    return (typical**2 / variance).mean(axis=1)
 
 
 def columns_of(heads: list[str], rows: list[list[str]]) -> list[str]:

@@ -20,8 +20,8 @@ from .view import ModelView
 
 Array = NDArray[np.float64]
 
-# A page stays below 10 MB: plotly takes 2 of them, and the rows with all details 2.
-MOST_CHARACTERS = 6_300_000
+# A page stays below 10 MB: plotly takes 2 of them, and the rows with all details 1.
+MOST_CHARACTERS = 6_700_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ def interval_coverage(
     Parameters
     ----------
     model : fitted regressor of this library
-    X, y : rows that the model has not seen, and their targets
+    X, y : rows that the model has not seen, and their targets in units
         Without them, the training samples without themselves. These made the intervals, so they
         agree overall; how they are spread over the fifths is still of use.
     coverages : sequence of float
@@ -69,19 +69,31 @@ def interval_coverage(
     -------
     list of Coverage
     """
-    ends = [(1 - c) / 2 for c in coverages] + [(1 + c) / 2 for c in coverages]
-    levels, view = np.array(ends), view_of(model)
+    view = view_of(model)
+    truth = None if y is None else np.asarray(view.on_model_scale(y), dtype=np.float64)
+    return _coverage(view, X, truth, coverages)
+
+
+def _coverage(
+    view: ModelView, X: Any, y: Array | None, coverages: Sequence[float] = COVERAGES
+) -> list[Coverage]:
+    """As `interval_coverage`, for targets on the scale of the estimator."""
+    levels = np.array([(1 - c) / 2 for c in coverages] + [(1 + c) / 2 for c in coverages])
     estimator: Any = view.estimator
     if X is None:
         known = estimator.conformal()
         truth, predicted, source = known.targets, known.prediction, "samples without themselves"
         found = known.sample_quantiles(levels)
     else:
-        truth = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        truth = np.asarray(y).reshape(len(X), -1)
         rows = view.encode(X)
         predicted = estimator.predict(rows).reshape(truth.shape)
         found = estimator.predict_quantiles(rows, levels).reshape(*truth.shape, len(levels))
         source = "held-out rows"
+    # An interval holds a log where its ends in units hold the target: shares are the same.
+    truth, predicted = view.targets_in_units(truth), view.predictions_in_units(predicted)
+    flat = found.swapaxes(1, 2).reshape(-1, truth.shape[1])
+    found = view.targets_in_units(flat).reshape(len(truth), len(levels), -1).swapaxes(1, 2)
     return [
         {"target": name, "source": source, "expected": list(coverages)}
         | _by_part(truth[:, t], predicted[:, t], found[:, t])
@@ -99,11 +111,10 @@ def coverage_section(
     """
     if view.is_classifier:
         return None
-    model = view.estimator if view.table is None else view.table
     try:
         if len(targets) < LEAST_HELD_OUT:
-            return interval_coverage(model)
-        return interval_coverage(model, view.named_rows(why.X), targets)
+            return _coverage(view, None, None)
+        return _coverage(view, view.named_rows(why.X), np.array(targets, dtype=np.float64))
     except ValueError:
         return None
 

@@ -52,6 +52,8 @@ class RegimeModel(Protocol):
 
     def training_samples(self) -> tuple[Array, Array]: ...
 
+    def training_weights(self) -> Array | None: ...
+
 
 class Estimator(Protocol):
     """A fitted model of numbers.
@@ -123,7 +125,9 @@ class TableModelLike(Protocol):
     `encode` makes the estimator's inputs of a frame, and `read` a `Table` whose frame has the cells
     as a reader sees them. What `explain` returns is by column, and has an `encoded` explanation;
     `by_column` makes it of an explanation by feature. `true_targets` returns the targets that a
-    frame holds, and `out_of_fold` is as an estimator's.
+    frame holds, on the scale of the estimator. `out_of_fold` is as an estimator's, but in units,
+    with NaN for rows that were not judged; `predictions_in_units` and `targets_in_units` lead from
+    the scale of the estimator to units, and `targets_on_model_scale` back.
     """
 
     estimator: Any  # an Estimator
@@ -131,6 +135,12 @@ class TableModelLike(Protocol):
     target_names: list[str]
     out_of_fold: tuple[NDArray, Numbers] | None
     units: list[dict[str, Any]] | None  # the way back where targets are logs
+
+    def predictions_in_units(self, predicted: NDArray, /) -> NDArray: ...
+
+    def targets_in_units(self, targets: NDArray, /) -> NDArray: ...
+
+    def targets_on_model_scale(self, targets: NDArray, /) -> NDArray: ...
 
     def encode(self, data: Any, /) -> Any: ...
 

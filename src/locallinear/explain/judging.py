@@ -1,8 +1,8 @@
 """How good a model is: cross-validation beside the models that anyone would try first.
 
 Reports and the command line judge with the functions of this module: the same folds, the same
-baselines, tuned within the training part of each fold, and the same errors. Axis letters: n rows,
-m targets.
+baselines, tuned within the training part of each fold, and the same scores, which are those of the
+predictions of all rows at once. Axis letters: n rows, m targets.
 """
 
 import time
@@ -37,6 +37,8 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 PENALTIES = np.logspace(-3, 3, 13)
 NEIGHBORS = (1, 3, 5, 10, 20, 40)
 N_RESAMPLES = 400
+# Of more rows, KNN's tuning takes minutes.
+MOST_FOR_KNN = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +69,11 @@ def folds_of(y: NDArray, n_folds: int, *, classify: bool, seed: int = 0) -> KFol
     return KFold(n_folds, shuffle=True, random_state=seed)
 
 
-def baselines(n_train: int, *, classify: bool) -> dict[str, Any]:
+def baselines(n_train: int, *, classify: bool, slow: bool = False) -> dict[str, Any]:
     """KNN and ridge, tuned by cross-validation, and the best constant.
 
-    `n_train` is the number of rows in the smallest training part.
+    `n_train` is the number of rows in the smallest training part. Of more than `MOST_FOR_KNN`, KNN
+    is left out unless `slow`.
     """
     knn = TunedKNN([k for k in NEIGHBORS if k <= max(1, n_train // 4)], classify)
     ridge = RidgeClassifierCV(PENALTIES) if classify else RidgeCV(PENALTIES)
@@ -78,6 +81,8 @@ def baselines(n_train: int, *, classify: bool) -> dict[str, Any]:
         "KNN": make_pipeline(StandardScaler(), knn),
         "ridge": make_pipeline(StandardScaler(), ridge),
     }
+    if n_train > MOST_FOR_KNN and not slow:
+        del tuned["KNN"]
     return tuned | (
         {"most frequent class": DummyClassifier()} if classify else {"mean": DummyRegressor()}
     )
@@ -112,30 +117,87 @@ def judge(
     return [Judged(name, predicted[name], seconds[name]) for name in models]
 
 
-# --- Scores per fold, as reports show them -------------------------------------------------------
+# --- Scores over all rows at once ----------------------------------------------------------------
 
 
-def balanced_accuracy(true: NDArray, predicted: NDArray) -> float:
-    """The mean recall of the true classes; a small fold may lack some of those predicted."""
-    return recall_score(true, predicted, labels=np.unique(true), average="macro", zero_division=0)
+def balanced_accuracy(
+    true: NDArray, predicted: NDArray, sample_weight: NDArray | None = None
+) -> float:
+    """The mean recall of the true classes; those that are only predicted do not count."""
+    return recall_score(
+        true,
+        predicted,
+        labels=np.unique(true),
+        average="macro",
+        zero_division=0,
+        sample_weight=sample_weight,
+    )
 
 
 REGRESSION = {"R²": r2_score, "RMSE": root_mean_squared_error, "MAE": mean_absolute_error}
 CLASSIFICATION = {"accuracy": accuracy_score, "balanced accuracy": balanced_accuracy}
 
 
-def fold_scores(
-    judged: Judged, y: NDArray, splits: Sequence[Split], *, classify: bool
+def pooled_scores(
+    judged: Judged, y: NDArray, *, classify: bool, weights: Array | None = None
 ) -> dict[str, dict[str, float]]:
-    """By metric the ``mean`` and the ``spread``, a standard deviation, over the folds."""
-    found = {}
-    for name, metric in (CLASSIFICATION if classify else REGRESSION).items():
-        scores = [metric(y[test], judged.predicted[test]) for _, test in splits]
-        found[name] = {"mean": float(np.mean(scores)), "spread": float(np.std(scores))}
-    return found
+    """By metric its ``value`` over all rows at once, whatever their folds, and ``half_width``.
+
+    The latter is half the width of the 95 % interval over rows drawn with repetition. Scores of
+    folds are not averaged: R² compares with the mean target of the rows, and a fold has another.
+    """
+    metrics = CLASSIFICATION if classify else REGRESSION
+    values = [metric(y, judged.predicted, sample_weight=weights) for metric in metrics.values()]
+    v = np.ones(len(y)) if weights is None else weights
+    of_draws = _class_scores(judged, y) if classify else _number_scores(judged, y)
+    resampled = (v * counts for counts in resampled_counts(len(y)))
+    draws = np.array([of_draws(drawn) for drawn in resampled if drawn.any()])
+    halves = [_half_width(column) for column in draws.T]
+    found = zip(metrics, values, halves, strict=True)
+    return {name: {"value": float(value), "half_width": half} for name, value, half in found}
 
 
-# --- Errors over all rows, as the command line shows them ----------------------------------------
+def _number_scores(judged: Judged, y: NDArray) -> Callable[[Array], list[float]]:
+    """The metrics of `REGRESSION` for any weights of the rows, by sums."""
+    true, said = y.reshape(len(y), -1), judged.predicted.reshape(len(y), -1)
+    errors, centered = said - true, true - true.mean(axis=0)
+
+    def scores(v: Array) -> list[float]:
+        total = v.sum()
+        squared, absolute = v @ errors**2 / total, v @ np.abs(errors) / total
+        variance = v @ centered**2 / total - (v @ centered / total) ** 2
+        left = squared / np.where(variance > 0, variance, np.nan)
+        return [float((1 - left).mean()), float(np.sqrt(squared).mean()), float(absolute.mean())]
+
+    return scores
+
+
+def _class_scores(judged: Judged, y: NDArray) -> Callable[[Array], list[float]]:
+    """The metrics of `CLASSIFICATION` for any weights of the rows, by sums."""
+    codes, right = np.unique(y, return_inverse=True)[1], judged.predicted == y
+
+    def scores(v: Array) -> list[float]:
+        of_class, hits = np.bincount(codes, v), np.bincount(codes, v * right)
+        there = of_class > 0
+        return [float(hits.sum() / v.sum()), float(np.mean(hits[there] / of_class[there]))]
+
+    return scores
+
+
+def _half_width(draws: Array) -> float:
+    """Half of the interval that has 95 % of the draws; 0 where none is defined."""
+    draws = draws[np.isfinite(draws)]
+    return float(np.ptp(np.quantile(draws, [0.025, 0.975])) / 2) if len(draws) else 0.0
+
+
+def resampled_counts(n: int, seed: int = 0) -> Iterable[NDArray[np.intp]]:
+    """How often each of n rows, (n,), is among n rows drawn with repetition; for each draw."""
+    rng = np.random.default_rng(seed)
+    for _ in range(N_RESAMPLES):
+        yield np.bincount(rng.integers(n, size=n), minlength=n)
+
+
+# --- Errors of rows, as the command line shows them ----------------------------------------------
 
 
 def row_errors(judged: Judged, y: NDArray, *, classify: bool) -> Array:
@@ -153,11 +215,7 @@ def typical_error(errors: Array, *, classify: bool) -> Array:
 
 def resampled_errors(errors: Sequence[Array], *, classify: bool, seed: int = 0) -> Array:
     """Typical errors on rows drawn with repetition, the same for all models: (models, draws, m)."""
-    rng = np.random.default_rng(seed)
-    n, m = errors[0].shape
-    out = np.empty((len(errors), N_RESAMPLES, m))
-    for draw in range(N_RESAMPLES):
-        rows = rng.integers(n, size=n)
-        for i, of_model in enumerate(errors):
-            out[i, draw] = typical_error(of_model[rows], classify=classify)
-    return out
+    n = len(errors[0])
+    means = [[counts @ one / n for one in errors] for counts in resampled_counts(n, seed)]
+    found = np.array(means).swapaxes(0, 1)
+    return found if classify else np.sqrt(found)

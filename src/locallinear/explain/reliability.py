@@ -112,23 +112,16 @@ def probability_scores(y: NDArray, probabilities: Array, classes: NDArray) -> di
     return found
 
 
-def unseen_probabilities(
-    estimator: Any, X: Array, y: NDArray, splits: Sequence[Split]
-) -> tuple[Array, NDArray[np.intp]]:
-    """Probabilities (t, m) of the t rows that splits test, and the numbers of these rows.
+def unseen_probabilities(estimator: Any, X: Array, y: NDArray, splits: Sequence[Split]) -> Array:
+    """Probabilities (n, m) of the rows of a partition, by models fitted on the other rows.
 
-    An ensemble has them already; `splits` then do not matter. A single model is fitted again on
-    each split, and the map from scores to probabilities stays the model's own.
+    The map from scores to probabilities stays the model's own.
     """
-    known = estimator.out_of_fold()
-    if known is not None:
-        return known[0], np.arange(len(known[0]))
-    scores, tested = [], []
+    scores = np.empty((len(X), len(estimator.classes_)))
     for train, test in splits:
         model = clone(estimator).partial_fit(X[train], y[train], classes=estimator.classes_)
-        scores.append(model.predict_scores(X[test]))
-        tested.append(test)
-    return estimator.probabilities_of(np.concatenate(scores)), np.concatenate(tested)
+        scores[test] = model.predict_scores(X[test])
+    return estimator.probabilities_of(scores)
 
 
 def one_hot(y: NDArray, classes: NDArray) -> Array:

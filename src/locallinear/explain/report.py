@@ -53,7 +53,7 @@ def report_data(
     yq : array-like, optional
         Their targets, NaN (of classes: None) where unknown. Rows that have the values and targets
         of samples are these samples: each is explained without itself, as by `explain_samples`,
-        and the others as new rows.
+        and the others as new rows. Of a table model, targets are in units, as for `fit`.
     title : str, optional
     row_names : sequence of str, optional
         Names of the rows to explain; by default the frame's index, or numbers.
@@ -91,6 +91,7 @@ def report_data(
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
+    yq = None if yq is None else view.on_model_scale(yq)
     own: NDArray[np.intp] | None = None
     if Xq is None:
         Xq, yq, own = X, (y if yq is None else yq), np.arange(len(X))
@@ -144,6 +145,7 @@ def data_of_explanation(
     why = explanation.take(detailed)
     _check_unchanged(view, why)
     X, y = _samples(view, X, y)
+    yq = None if yq is None else view.on_model_scale(yq)
     about = _AboutRows(q, row_names, explanation.index, yq, explanation.samples)
     data = _data(view, X, y, why, about.of(detailed), title, n_jobs, companion)
     if len(held) > len(detailed):
@@ -185,7 +187,7 @@ def _samples(view: ModelView, X: Any, y: Any) -> tuple[Any, Any]:
             f"X must be the {view.estimator.n_samples_fit_} samples that the model was fitted on, "
             f"but has {len(X)} rows; pass rows to explain as Xq"
         )
-    return X, y
+    return X, view.on_model_scale(y)
 
 
 def _check_unchanged(view: ModelView, why: Explanation) -> None:

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 # The rows with all details take at most this part of a file. A number with its comma takes some
 # characters more than its digits.
 MOST_CHARACTERS = 2_000_000
+# Beside so many rows in short, they take less: a page should hold all of those.
+MANY, MOST_CHARACTERS_OF_MANY = 20_000, 1_000_000
 MOST_DETAILED = 1000
 MOST_NEIGHBORS = 6
 TRAITS = 120
@@ -30,7 +32,8 @@ def rows_that_fit(view: ModelView, most: int) -> int:
     neighbors = min(view.estimator.regime_model.n_neighbors, MOST_NEIGHBORS)
     cells = (neighbors + MOST_PULLERS) * (c + 2 * m + 2) + c * (1 + m + has_slopes * m) + 2 * m + 1
     per_row = numbers * (DIGITS + 4.5) + cells * (SAMPLE_DIGITS + 4) + TRAITS * m
-    return max(1, min(most, MOST_DETAILED, int(MOST_CHARACTERS / per_row)))
+    characters = MOST_CHARACTERS if most <= MANY else MOST_CHARACTERS_OF_MANY
+    return max(1, min(most, MOST_DETAILED, int(characters / per_row)))
 
 
 def rows_section(view: ModelView, why: Explanation) -> dict[str, Any]:

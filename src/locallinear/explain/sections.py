@@ -3,19 +3,19 @@
 `rows` has the sections on single rows.
 """
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import PredefinedSplit
 
 from .equations import Term, short_parts
 from .interface import Explanation
 from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
-from .judging import Judged, baselines, fold_scores, folds_of, judge
+from .judging import Judged, baselines, folds_of, judge, pooled_scores
 from .regimes import distinguishing, regime_names, regimes_of
-from .reliability import Split, probability_scores, reliability, unseen_probabilities
+from .reliability import probability_scores, reliability, unseen_probabilities
 from .selection import sampled
 from .view import ModelView
 
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 NAME = "FALL (this model)"
 N_FOLDS = 5
 MOST_SCORED = 3000
+# A model's own judgement of more folds is not shown: the baselines would have to be fitted in all.
+MOST_FOLDS = 15
 MOST_DRAWN = 1000
 MOST_KNOTS = 129
 
@@ -63,58 +65,121 @@ def model_section(view: ModelView, why: Explanation) -> dict[str, Any]:
 # --- How good is the model? ----------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class _Judgement:
+    """Predictions of rows that the models had not seen, this model's first, in units.
+
+    Attributes
+    ----------
+    models : list of Judged
+    y : array (t,) or (t, m)
+        The true targets or classes of these rows.
+    rows : array (t,)
+        Which samples they are.
+    n_folds : int
+    is_own : bool
+        Whether this model brought its predictions along: those by which its maker judges it.
+    probabilities : array (t, m) or None
+        This model's, of classes.
+    """
+
+    models: list[Judged]
+    y: NDArray
+    rows: NDArray[np.intp]
+    n_folds: int
+    is_own: bool
+    probabilities: Array | None
+
+
 def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) -> dict[str, Any]:
-    """Scores on rows that the models had not seen; the reason where there are too few to split."""
-    rows = sampled(len(X), MOST_SCORED)
+    """Scores on rows that the models had not seen; the reason where there are too few to split.
+
+    Where the model has predictions of unseen rows, they are scored, all of them: the page then says
+    what the command line and `cv_score_` say.
+    """
     try:
-        judged, splits = _judged(view, X, y, rows, n_jobs)
+        found = _own_judgement(view, X, y) or _new_judgement(view, X, y, n_jobs)
     except ValueError as error:
         return {"missing": str(error)}
-    labels, y, classify = y, y[rows], view.is_classifier
-    scores = [fold_scores(one, y, splits, classify=classify) for one in judged]
-    drawn = sampled(len(rows), MOST_DRAWN)
+    classify, weights = view.is_classifier, view.estimator.regime_model.training_weights()
+    weights = None if weights is None else weights[found.rows]
+    scores = [
+        pooled_scores(one, found.y, classify=classify, weights=weights) for one in found.models
+    ]
+    drawn = sampled(len(found.rows), MOST_DRAWN)
     return {
-        "probabilities": _probabilities(view, X, labels, rows, splits) if classify else None,
+        "probabilities": None
+        if found.probabilities is None
+        else _probabilities(view, found.y, found.probabilities),
         "metrics": list(scores[0]),
-        "models": [{"name": one.name} | s for one, s in zip(judged, scores, strict=True)],
-        "n_folds": len(splits),
-        "n_scored": len(rows),
-        "true": target_lists(y[drawn]),
-        "predicted": target_lists(judged[0].predicted[drawn]),
+        "models": [{"name": one.name} | s for one, s in zip(found.models, scores, strict=True)],
+        "is_own": found.is_own,
+        "n_folds": found.n_folds,
+        "n_scored": len(found.rows),
+        "true": target_lists(found.y[drawn]),
+        "predicted": target_lists(found.models[0].predicted[drawn]),
     }
 
 
-def _judged(
-    view: ModelView, X: Array, y: NDArray, rows: NDArray[np.intp], n_jobs: int | None
-) -> tuple[list[Judged], list[tuple[NDArray[np.intp], NDArray[np.intp]]]]:
-    """The model and the baselines on the same folds: those that the model had, if it had any."""
-    X, y, classify = X[rows], y[rows], view.is_classifier
-    known = _out_of_fold(view, rows)
-    if known is None:
-        splits = list(folds_of(y, N_FOLDS, classify=classify).split(X, y))
-        models = {NAME: clone(view.estimator).set_params(n_jobs=n_jobs)}
-    else:
-        splits = list(PredefinedSplit(known[1]).split())
-        models = {}
-    models |= baselines(min(len(train) for train, _ in splits), classify=classify)
-    judged = judge(models, X, y, splits, classify=classify)
-    return judged if known is None else [Judged(NAME, known[0]), *judged], splits
+def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
+    """The model's own predictions, beside the baselines on the same folds, as far as judged.
 
-
-def _probabilities(
-    view: ModelView, X: Array, y: NDArray, rows: NDArray[np.intp], splits: list[Split]
-) -> dict[str, Any]:
-    """Errors of probabilities of unseen rows, and the reliability curve of each class."""
-    estimator: Any = view.estimator
-    if estimator.out_of_fold() is None:  # which is of all rows, whatever the splits
-        X, y = X[rows], y[rows]
-    said, tested = unseen_probabilities(estimator, X, y, splits)
-    curves = [
-        reliability(y[tested], said, estimator.classes_, t) for t in range(len(estimator.classes_))
+    None where it has none, and where so many folds would take the baselines too long.
+    """
+    known = view.out_of_fold()
+    if known is None or len(np.unique(known[1])) > MOST_FOLDS:
+        return None
+    said, folds = known
+    judged = ~np.isnan(said.reshape(len(said), -1)).any(axis=1)
+    rows, y = np.flatnonzero(judged), view.targets_in_units(y)
+    splits = [
+        (np.flatnonzero(folds != k), np.flatnonzero(judged & (folds == k)))
+        for k in np.unique(folds[rows])
     ]
+    models = baselines(min(len(train) for train, _ in splits), classify=view.is_classifier)
+    others = judge(models, X, y, splits, classify=view.is_classifier)
+    chosen = said if view.classes is None else view.classes[said.argmax(axis=1)]
+    of_all = [Judged(NAME, chosen), *others]
+    return _Judgement(
+        [replace(one, predicted=one.predicted[rows]) for one in of_all],
+        y[rows],
+        rows,
+        len(splits),
+        True,
+        None if view.classes is None else said[rows],
+    )
+
+
+def _new_judgement(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) -> _Judgement:
+    """The model with its parameters, and the baselines, fitted again on folds of a sample."""
+    rows, classify = sampled(len(X), MOST_SCORED), view.is_classifier
+    X, y = X[rows], y[rows]
+    splits = list(folds_of(y, N_FOLDS, classify=classify).split(X, y))
+    this = {NAME: clone(view.estimator).set_params(n_jobs=n_jobs)}
+    (ours,) = judge(this, X, y, splits, classify=classify)
+    true = view.targets_in_units(y)
+    models = baselines(min(len(train) for train, _ in splits), classify=classify)
+    return _Judgement(
+        [
+            replace(ours, predicted=view.predictions_in_units(ours.predicted)),
+            *judge(models, X, true, splits, classify=classify),
+        ],
+        true,
+        rows,
+        len(splits),
+        False,
+        unseen_probabilities(view.estimator, X, y, splits) if classify else None,
+    )
+
+
+def _probabilities(view: ModelView, y: NDArray, said: Array) -> dict[str, Any]:
+    """Errors of probabilities (t, m) of unseen rows, and the reliability curve of each class."""
+    classes = view.classes
+    assert classes is not None
+    curves = [reliability(y, said, classes, t) for t in range(len(classes))]
     return {
-        "errors": probability_scores(y[tested], said, estimator.classes_),
-        "n_rows": len(tested),
+        "errors": probability_scores(y, said, classes),
+        "n_rows": len(said),
         "curves": [
             {
                 name: rounded(getattr(curve, name), SAMPLE_DIGITS)
@@ -123,22 +188,6 @@ def _probabilities(
             for curve in curves
         ],
     }
-
-
-def _out_of_fold(
-    view: ModelView, rows: NDArray[np.intp]
-) -> tuple[NDArray, NDArray[np.intp]] | None:
-    """The model's own predictions for rows that it had not seen, and each row's fold.
-
-    None where it has none, and where a fold has a single row, on which R² is not defined.
-    """
-    known = view.out_of_fold()
-    if known is None:
-        return None
-    predicted, folds = known[0][rows], known[1][rows]
-    if np.unique(folds, return_counts=True)[1].min() < 2:
-        return None
-    return predicted if view.classes is None else view.classes[predicted.argmax(axis=1)], folds
 
 
 # --- What regimes did it find? -------------------------------------------------------------------

@@ -146,8 +146,22 @@ class ModelView:
         return self.space.regressors(self.samples[0]).std(axis=0)
 
     def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
-        """Predictions of samples that the model had not seen, and each one's fold."""
+        """Predictions in units, or probabilities, of samples as unseen rows; each one's fold."""
         return self.estimator.out_of_fold() if self.table is None else self.table.out_of_fold
+
+    def predictions_in_units(self, predicted: NDArray) -> NDArray:
+        """What the estimator predicts, (q,) or (q, m), in units where it is of logs."""
+        return predicted if self.table is None else self.table.predictions_in_units(predicted)
+
+    def targets_in_units(self, targets: NDArray) -> NDArray:
+        """Targets of the estimator, (q,) or (q, m), in units where they are logs."""
+        return targets if self.table is None else self.table.targets_in_units(targets)
+
+    def on_model_scale(self, y: Any) -> Any:
+        """Targets as a user has them, as the estimator does: where it is of logs, their logs."""
+        if self.table is None or self.table.units is None:
+            return y
+        return self.table.targets_on_model_scale(np.asarray(y))
 
     def encode(self, X: Any) -> Any:
         """The rows that the estimator takes."""
@@ -232,7 +246,7 @@ class ModelView:
             if self.table is None:
                 raise ValueError("y must hold the true targets of X, but was left out")
             return self.table.true_targets(X)
-        targets = np.asarray(y)
+        targets = np.asarray(self.on_model_scale(y))
         if self.classes is None:
             return targets
         targets = targets.astype(str) if self.classes.dtype.kind == "U" else targets

@@ -103,16 +103,15 @@ class QuantileSpace:
     def transform(self, X: Array) -> Array:
         """X in this space."""
         Z = namespace(X).empty_like(X)
-        for j, (values, ranks) in enumerate(self._features()):
-            Z[:, j] = _interpolate(X[:, j], values, ranks, self._slopes[j])
+        for j, (values, ranks, slopes) in enumerate(self.features()):
+            Z[:, j] = _interpolate(X[:, j], values, ranks, slopes)
         check_reachable(Z)
         return Z
 
     def inverse(self, Z: Array) -> Array:
         """Points of this space in the user's units."""
         X = namespace(Z).empty_like(Z)
-        for j, (values, ranks) in enumerate(self._features()):
-            slopes = self._slopes[j]
+        for j, (values, ranks, slopes) in enumerate(self.features()):
             inverse_slopes = np.divide(1.0, slopes, out=np.zeros(2), where=slopes > 0)
             X[:, j] = _interpolate(_snapped(Z[:, j], ranks), ranks, values, inverse_slopes)
         return X
@@ -156,9 +155,14 @@ class QuantileSpace:
     @cached_property
     def _slopes(self) -> NDArray[np.float64]:
         """Slopes of each feature's map below and above the training range, (d, 2)."""
-        return np.array([_outer_slopes(values, ranks) for values, ranks in self._features()])
+        return np.array([_outer_slopes(values, ranks) for values, ranks in self._knots()])
 
-    def _features(self) -> Iterator[tuple[Array, Array]]:
+    def features(self) -> Iterator[tuple[Array, Array, NDArray[np.float64]]]:
+        """Each feature's training values, their ranks, and the slopes (2,) below and above."""
+        for (values, ranks), slopes in zip(self._knots(), self._slopes, strict=True):
+            yield values, ranks, slopes
+
+    def _knots(self) -> Iterator[tuple[Array, Array]]:
         """The training values of each feature and their ranks."""
         stop = 0
         for size in self.sizes.tolist():

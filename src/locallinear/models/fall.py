@@ -25,6 +25,7 @@ from .fitted import Fitted, append_samples, forget_samples
 from .fitting import fit_together
 from .intervals import HowSure
 from .neighbors import Rule
+from .onnx_graph import onnx_graph
 from .predictor import Predictor
 from .samples import Made
 from .stored import PARTS, described, revived
@@ -253,6 +254,22 @@ class FALL(HowSure, Predictor):
         path : str or Path
         """
         save(self, path)
+
+    def to_onnx(self) -> Any:
+        """The fitted model as a graph that ONNX runtimes compute, without Python.
+
+        For neighbourhoods "euclidean" and "learned" and weights that are no function. The graph
+        takes X (q, d) in float64, and returns what `predict` does, to rounding; it checks nothing.
+        It has no index of neighbours: every row is compared with all samples. It needs the package
+        onnx.
+
+        Returns
+        -------
+        onnx.ModelProto
+            A regressor's output is ``prediction``; a classifier has ``label`` and
+            ``probabilities``. ``onnx.save`` writes it to a file.
+        """
+        return onnx_graph(self.at_this_moment())
 
     def fitted_state(self, like: "FALL | None" = None) -> dict[str, Any]:
         """What a file has to hold of the fitted model, as plain values and arrays.

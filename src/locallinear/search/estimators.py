@@ -339,6 +339,11 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         check_is_fitted(self)
         self.best_estimator_.save(path)
 
+    def to_onnx(self) -> Any:
+        """The best model as a graph of ONNX, as `FALLRegressor.to_onnx`."""
+        check_is_fitted(self)
+        return self.best_estimator_.to_onnx()
+
 
 @register
 class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, _SearchCV):

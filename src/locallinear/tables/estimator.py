@@ -30,6 +30,7 @@ from .importances import importances_of
 from .inputs import check_columns, check_some_targets, named_targets, read_inputs, targets_in
 from .model import EncodedModel
 from .procedure import Task, best_params, fold_numbers, learn
+from .scale import LogScale
 from .stored import check_stored_attributes
 from .table import Table, as_table, collected
 from .targets import outputs
@@ -41,7 +42,7 @@ Array = NDArray[np.float64]
 
 # What a file holds of a fitted model beside its parts.
 FITTED = ["best_params_", "cv_prediction_", "cv_score_", "target_names_"]
-FITTED += ["n_features_in_", "feature_names_in_", "_folds", "_unseen"]
+FITTED += ["n_features_in_", "feature_names_in_", "_folds"]
 
 
 class TableEstimator(Moments):
@@ -56,12 +57,12 @@ class TableEstimator(Moments):
         "verbose": ["verbose"],
     }
     _private_fitted: ClassVar[tuple[str, ...]] = (
-        *("_encoding", "_folds", "_unseen", "_importances", "_scales"),
+        *("_encoding", "_folds", "_importances", "_scales"),
     )
     _is_classifier: bool
     cv_prediction_: NDArray | None
     cv_score_: float
-    _unseen: NDArray | None  # as `cv_prediction_`, on the scale of the model
+    _scales: list[LogScale] | None = None
 
     def __init__(
         self,
@@ -152,7 +153,6 @@ class TableEstimator(Moments):
         self.search_ = learnt.search
         self.best_params_ = best_params(learnt)
         self._folds = task.folds
-        self._unseen = learnt.unseen
         self._set_judgement(targets, learnt.unseen, weights)
 
     def of_parts(self, encoding: Encoding, estimator: Any, target_names: list[str]) -> Self:
@@ -241,7 +241,7 @@ class TableEstimator(Moments):
 
     def _forget_judgement(self) -> None:
         """The judgement was of other rows."""
-        self.cv_prediction_, self.cv_score_, self._unseen = None, np.nan, None
+        self.cv_prediction_, self.cv_score_ = None, np.nan
         self.__dict__.pop("_importances", None)
 
     # --- What there is of a fitted model ---------------------------------------------------------
@@ -265,16 +265,15 @@ class TableEstimator(Moments):
         Where the log of the target was modelled, it is in logs.
         """
         check_is_fitted(self)
-        now, known = self.at_this_moment(), None
-        if now._unseen is not None and not np.isnan(now._unseen).any():
-            known = now._unseen, now._folds
+        now = self.at_this_moment()
         return EncodedModel(
             now._encoding,
             now.estimator_,
             now._page_targets,
             now.true_targets,
-            known,
-            now._page_units,
+            None if now.cv_prediction_ is None else (now.cv_prediction_, now._folds),
+            now._scales,
+            now.target_names_,
         )
 
     @property
@@ -451,8 +450,3 @@ class TableEstimator(Moments):
     def _page_targets(self) -> list[str]:
         """Names of what the estimator predicts."""
         raise NotImplementedError
-
-    @property
-    def _page_units(self) -> list[dict[str, Any]] | None:
-        """The way back from logs, where the estimator predicts these."""
-        return None

@@ -20,7 +20,7 @@ from ..models.explanation import LocalExplanation
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .estimator import TableEstimator
 from .procedure import Task, quick_error
-from .scale import LARGEST_LOG, SCALES, LogScale, may_be_log, to_units
+from .scale import LARGEST_LOG, SCALES, LogScale, in_units, may_be_log, to_units
 from .table import collected
 from .targets import class_labels, numeric_targets
 
@@ -122,7 +122,6 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         "target": [StrOptions(set(SCALES))],
     }
     _is_classifier = False
-    _scales: list[LogScale] | None = None
 
     def __init__(
         self,
@@ -291,10 +290,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
 
     def _back(self, predicted: NDArray) -> NDArray:
         """What the model says, in units."""
-        if self._scales is None:
-            return predicted
-        columns = zip(self._scales, _columns(predicted), strict=True)
-        return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
+        return predicted if self._scales is None else in_units(self._scales, predicted)
 
     def quantiles_in_units(self, found: Array) -> Array:
         """Quantiles of the model's scale, (q, .) or (q, m, .), such as intervals, in units."""
@@ -322,13 +318,6 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         if self._scales is None:
             return self.target_names_
         return [f"log of {name}" for name in self.target_names_]
-
-    @property
-    def _page_units(self) -> list[dict[str, Any]] | None:
-        if self._scales is None:
-            return None
-        pairs = zip(self.target_names_, self._scales, strict=True)
-        return [{"name": n, "smear": s.smear, "shift": s.shift} for n, s in pairs]
 
 
 def _check_log(columns: NDArray) -> None:

@@ -5,7 +5,7 @@ Pictures and reports take it (`explain.interface.TableModelLike`), and `TableReg
 is summed. Axis letters: q rows, c columns, d features, m targets.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..explain.view import view_of
 from ..models.explanation import LocalExplanation
 from .encoding import Column, Encoding, by_column
+from .scale import LogScale, in_units
 from .table import Table, as_table
 
 if TYPE_CHECKING:
@@ -37,10 +38,12 @@ class EncodedModel:
     true_targets : callable
         Returns the targets that a frame holds, (q,) or (q, m), or classes.
     out_of_fold : tuple of arrays or None
-        Predictions of the training rows by models that had not seen them, and each row's fold.
-    units : list of dict or None
-        Where targets are logs, the way back for each: its ``name``, and ``smear`` and ``shift`` of
-        `LogScale`.
+        Predictions of the training rows by models that had not seen them, in units (for classes,
+        probabilities), and each row's fold. NaN for rows that were not judged.
+    scales : list of LogScale or None
+        Where targets are logs, the way back for each.
+    unit_names : list of str
+        Names of the targets in units.
     """
 
     def __init__(
@@ -50,14 +53,16 @@ class EncodedModel:
         target_names: list[str],
         true_targets: Callable[[Any], NDArray],
         out_of_fold: tuple[NDArray, NDArray[np.intp]] | None = None,
-        units: list[dict[str, Any]] | None = None,
+        scales: list[LogScale] | None = None,
+        unit_names: Sequence[str] = (),
     ) -> None:
         self.encoding = encoding
         self.estimator = estimator
         self.target_names = target_names
         self.true_targets = true_targets
         self.out_of_fold = out_of_fold
-        self.units = units
+        self.scales = scales
+        self.unit_names = list(unit_names) or target_names
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -68,6 +73,35 @@ class EncodedModel:
     def column_numbers(self) -> NDArray[np.intp]:
         """The number of the column that each feature of the estimator comes from, (d,)."""
         return self.encoding.owners
+
+    @property
+    def units(self) -> list[dict[str, Any]] | None:
+        """Where targets are logs, the way back for each: ``name``, ``smear`` and ``shift``."""
+        if self.scales is None:
+            return None
+        pairs = zip(self.unit_names, self.scales, strict=True)
+        return [{"name": n, "smear": s.smear, "shift": s.shift} for n, s in pairs]
+
+    def predictions_in_units(self, predicted: NDArray) -> NDArray:
+        """What the estimator predicts, (q,) or (q, m), in units."""
+        return predicted if self.scales is None else in_units(self.scales, predicted)
+
+    def targets_in_units(self, targets: NDArray) -> NDArray:
+        """Targets of the estimator, (q,) or (q, m), in units."""
+        if self.scales is None:
+            return targets
+        return in_units([replace(scale, smear=1.0) for scale in self.scales], targets)
+
+    def targets_on_model_scale(self, targets: NDArray) -> NDArray:
+        """Targets in units, (q,) or (q, m), as the estimator has them; NaN stays NaN."""
+        if self.scales is None:
+            return targets
+        numbers = np.asarray(targets, dtype=np.float64)
+        columns = numbers.reshape(len(numbers), -1).T
+        pairs = list(zip(self.scales, columns, strict=True))
+        for scale, column in pairs:
+            scale.check_has_log(column[~np.isnan(column)])
+        return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
 
     def read(self, data: Any) -> Table:
         """A table whose cells are those that a reader sees."""

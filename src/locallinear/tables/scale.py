@@ -63,6 +63,11 @@ class LogScale:
 
     def check_has_log(self, y: Array) -> None:
         """Refuse 0 where the targets of the fit were all above it."""
+        if len(y) and y.min() + self.shift < 0:
+            raise ValueError(
+                f"the log of the target is modelled, which is never negative, but that of row "
+                f"{np.argmin(y) + 1} is {y.min():g}; leave such rows out"
+            )
         if self.shift == 0 and not (y > 0).all():
             raise ValueError(
                 "the log of the target is modelled, and all targets of the fit were above 0, but "
@@ -93,6 +98,12 @@ class LogScale:
         check_stored_types(scale)
         require(scale.shift >= 0 and 0.5 <= scale.smear <= 2.0, "its scale is no log")
         return scale
+
+
+def in_units(scales: list[LogScale], predicted: Array) -> Array:
+    """Predicted logs, (q,) or (q, m), in units; `scales` has one per target."""
+    columns = zip(scales, predicted.reshape(len(predicted), -1).T, strict=True)
+    return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
 
 
 def exponential(logs: Array) -> Array:

@@ -34,7 +34,7 @@ def _fits(value: Any, hint: Any) -> bool:
 def check_stored_attributes(attributes: dict[str, Any], columns: list[str]) -> None:
     """Refuse attributes that cannot belong to a table with these columns."""
     needed = {"best_params_", "cv_prediction_", "cv_score_", "target_names_", "n_features_in_"}
-    needed |= {"_folds", "_unseen"}
+    needed |= {"_folds"}
     require(needed <= set(attributes) <= needed | {"feature_names_in_"}, "it has other attributes")
     require(attributes["n_features_in_"] == len(columns), "it has another number of columns")
     names = attributes.get("feature_names_in_", np.array(columns, dtype=object))
@@ -46,7 +46,7 @@ def check_stored_attributes(attributes: dict[str, Any], columns: list[str]) -> N
     require(isinstance(attributes["cv_score_"], float), "its score is no number")
     whole = isinstance(folds, np.ndarray) and folds.ndim == 1 and folds.dtype == np.intp
     require(whole, "its folds are no whole numbers")
-    for name in ("cv_prediction_", "_unseen"):
-        found = attributes[name]
-        numbers = isinstance(found, np.ndarray) and found.dtype == np.float64
-        require(found is None or (numbers and len(found) == len(folds)), f"{name} does not fit")
+    found = attributes["cv_prediction_"]
+    numbers = isinstance(found, np.ndarray) and found.dtype == np.float64
+    fits = found is None or (numbers and len(found) == len(folds))
+    require(fits, "cv_prediction_ does not fit")

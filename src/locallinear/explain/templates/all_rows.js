@@ -22,12 +22,12 @@ const scaled = (part) => { const get = once(() => unpack(part.part)); return (i)
 const columnOf = (at) => ({ at, where: (test) => (i) => test(at(i)) });
 const packedColumn = (column) => {
   if (column.numbers) {
-    const numbers = unpack(column.numbers);
-    return columnOf((i) => (Number.isNaN(numbers[i]) ? null : Number(numbers[i].toPrecision(7))));
+    const get = once(() => unpack(column.numbers));
+    return columnOf((i) => { const value = get()[i]; return Number.isNaN(value) ? null : Number(value.toPrecision(7)); });
   }
-  const values = column.texts ? [null, ...unpack(column.texts)] : [...unpack(column.values)].map((value) => (Number.isNaN(value) ? null : value));
-  const codes = unpack(column.codes);
-  return { at: (i) => values[codes[i]], where: (test) => { const found = values.map(test); return (i) => found[codes[i]]; } };
+  const getValues = once(() => (column.texts ? [null, ...unpack(column.texts)] : [...unpack(column.values)].map((value) => (Number.isNaN(value) ? null : value))));
+  const getCodes = once(() => unpack(column.codes));
+  return { at: (i) => getValues()[getCodes()[i]], where: (test) => { const found = getValues().map(test), codes = getCodes(); return (i) => found[codes[i]]; } };
 };
 const ofTargets = (make) => targets.map((_, t) => make(t));
 const unpackedRows = () => {

@@ -16,7 +16,6 @@ const PRINTED = 660; // the width of a chart on paper, in pixels
 let printing = false;
 const state = { at: 0, row: 0, target: 0, feature: 0, all: {}, whatIf: [] };
 const byId = (id) => document.getElementById(id);
-document.head.append(Object.assign(document.createElement("script"), { textContent: new TextDecoder().decode(await inflate(byId("plotly").textContent)) }));
 const regimeRank = new Map(data.regimes.map((regime, rank) => [regime.label, rank]));
 // Regimes are numbered by size.
 const regimeNumber = (label) => String(regimeRank.get(label) + 1);
@@ -44,6 +43,7 @@ const factor = (log) => {
   const value = Math.exp(log), change = Math.abs(value - 1);
   return `×\u202f${change < 1e-9 || change >= 9 ? number(value) : value.toFixed(Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(change)))))}`;
 };
+const unitName = (target) => (units ? units[target].name : targets[target]);
 const fromLog = (log, smear) => Math.max(0, smear * Math.exp(log) - units[state.target].shift);
 const shorten = (text, length) => text.length <= length ? text : `${text.slice(0, Math.ceil(length * 2 / 3))}…${text.slice(-Math.floor(length / 3) + 1)}`;
 // Plotly reads tags and entities in text; this makes it draw every character as it is. The
@@ -67,15 +67,36 @@ const order = (sizes) => sizes.map((_, i) => i).sort((a, b) => Math.abs(sizes[b]
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const regimeGroup = (label) => Math.min(regimeRank.get(label) ?? COLORED, COLORED);
 const regimeColor = (label) => color(`r${regimeGroup(label)}`);
+// Charts come last: a page whose rows can be found and read need not wait for them. Until all were
+// drawn once, the last wish of each waits here; after that, charts are drawn at once.
+const waiting = new Map();
+let drawsAtOnce = false;
+const idle = () => new Promise((resume) => (window.requestIdleCallback ? requestIdleCallback(resume, { timeout: 100 }) : setTimeout(resume)));
+const loadPlotly = async () => {
+  const source = new TextDecoder().decode(await inflate(byId("plotly").textContent));
+  document.head.append(Object.assign(document.createElement("script"), { textContent: source }));
+};
+const drawFirst = () => {
+  const [id, make] = waiting.entries().next().value;
+  waiting.delete(id);
+  make();
+};
+const drawAllAtOnce = () => { while (waiting.size) drawFirst(); };
+const drawInTurn = async () => {
+  while (waiting.size) { drawFirst(); await idle(); }
+  drawsAtOnce = true;
+};
 const draw = (id, traces, layout, height) => {
   const axis = { gridcolor: color("line"), zerolinecolor: color("soft"), linecolor: color("line"), automargin: true, exponentformat: "power" };
   byId(id).style.height = `${height}px`;
-  return Plotly.react(byId(id), traces, {
+  const make = () => Plotly.react(byId(id), traces, {
     height, ...(printing ? { width: PRINTED } : {}), paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { color: color("ink"), family: "system-ui, 'DejaVu Sans', sans-serif", size: 13 },
     margin: { l: 10, r: 16, t: 10, b: 40 }, showlegend: false,
     hoverlabel: { bgcolor: color("panel"), font: { color: color("ink") } }, ...layout,
     xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis },
   }, { displayModeBar: false, responsive: true, displaylogo: false });
+  if (drawsAtOnce) make();
+  else waiting.set(id, make);
 };
 const axisTitle = (text) => ({ title: { text: drawn(text, wide() ? 60 : 28), font: { size: 13 } } });

@@ -18,12 +18,14 @@ const showFit = () => {
     return;
   }
   const x = truth.map((t) => t[state.target]), y = predicted.map((t) => t[state.target]);
+  // What is modelled by its log is drawn so too; a zero has no place there.
+  const scale = units && Math.min(...x, ...y) > 0 ? "log" : "linear";
   const low = Math.min(...x, ...y), high = Math.max(...x, ...y);
   draw("chart-fit", [
     { type: "scatter", mode: "lines", x: [low, high], y: [low, high], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
     { type: "scatter", mode: "markers", x, y, marker: { color: color("accent"), size: 5, opacity: 0.55 },
       hovertemplate: "true %{x:.4g}<br>predicted %{y:.4g}<extra></extra>" },
-  ], { xaxis: axisTitle(`true ${targets[state.target]}`), yaxis: axisTitle("predicted") }, 320);
+  ], { xaxis: { ...axisTitle(`true ${unitName(state.target)}`), type: scale }, yaxis: { ...axisTitle("predicted"), type: scale } }, 320);
 };
 
 // How many targets are within their intervals, by fifths of the prediction.
@@ -37,7 +39,7 @@ const showCoverage = () => {
     { type: "scatter", mode: "markers", x, y: parts.map((part) => part.covered[at]), marker: { color: color("accent"), size: 10 },
       error_y: { type: "data", array: error, color: color("soft"), thickness: 1.5, width: 0 },
       text: parts.map((part) => `${part.n_rows} rows<br>mean width ${number(part.width[at])}`), hovertemplate: "%{y:.1%} within<br>%{text}<extra></extra>" },
-  ], { xaxis: { ...axisTitle(`predicted ${targets[state.target]}, in fifths`), tickvals: x, ticktext: parts.map((part) => `${number(part.lowest, 3)} to ${number(part.highest, 3)}`), range: [-0.5, x.length - 0.5], zeroline: false, showgrid: false },
+  ], { xaxis: { ...axisTitle(`predicted ${unitName(state.target)}, in fifths`), tickvals: x, ticktext: parts.map((part) => `${number(part.lowest, 3)} to ${number(part.highest, 3)}`), range: [-0.5, x.length - 0.5], zeroline: false, showgrid: false },
     yaxis: { ...axisTitle("share within the interval"), range: [Math.min(0.6, ...parts.map((part) => part.covered[at] - 0.1)), 1.02], tickformat: ".0%", zeroline: false } }, 320);
 };
 // Whether the probabilities of a class are true.
