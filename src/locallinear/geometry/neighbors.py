@@ -114,6 +114,7 @@ class Neighbors:
         There must be at least n_neighbors searchable rows. `n_jobs` are threads, as in
         scikit-learn, but None is all.
         """
+        X = np.ascontiguousarray(X)  # so that nothing is compiled for other layouts
         parts, workers = self.build(), 1
         if isinstance(parts[0], Few) and len(X) * self.points.size > FEW_DIFFERENCES:
             self._parts = parts = [Cells(self.points, self.searchable, 0, len(self.points))]
