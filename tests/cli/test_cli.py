@@ -371,7 +371,7 @@ def test_concrete_from_the_file_to_the_report(tmp_path):
         pytest.skip("LOCALLINEAR_DATA has no concrete.csv")
     out, target = tmp_path / "one.model", "compressive_strength_mpa"
     output = call(
-        "fit", data, "--target", target, "--quick", "--time-budget", 5, "--jobs", 1, "--out", out
+        "fit", data, "--target", target, "--quick", "--time-budget", 2, "--jobs", 1, "--out", out
     ).stdout
     assert "1,030 rows, 8 columns" in output
     predicted = frame_of(call("predict", out, data).stdout)[f"predicted {target}"]

@@ -135,6 +135,7 @@ class Neighbors:
         self, X: Array, without: Rows | None, n_neighbors: int, n_jobs: int | None
     ) -> tuple[Array, Rows]:
         """The nearest points of queries; `without` (q,) are rows that a query must not have."""
+        X = np.ascontiguousarray(X)  # so that nothing is compiled for other layouts
         parts, workers = self.build(), 1
         if isinstance(parts[0], Few) and len(X) * self.points.size > FEW_DIFFERENCES:
             self._parts = parts = [Cells(self.points, self.searchable, 0, len(self.points))]
