@@ -22,7 +22,8 @@ class Problem:
     """Samples X (n, d) and y (n,), and queries (q, d) with the truth about them.
 
     `gradients` (q, s) are those of the features in `sloped` (s,), which are all that are numbers
-    and do not decide alone where the function jumps; `truth` (q,) is the function itself.
+    and do not decide alone where the function jumps, and `sample_gradients` (n, s) those at the
+    samples; `truth` (q,) is the function itself.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Problem:
     queries: NDArray
     truth: NDArray
     gradients: NDArray
+    sample_gradients: NDArray
     sloped: NDArray
 
     @property
@@ -106,10 +108,10 @@ def simulated(name: str, n: int = N, q: int = Q) -> Problem:
     function, draw, first = FUNCTIONS[name]
     rng = np.random.default_rng(0)
     X, queries = draw(rng, n), draw(rng, q)
-    clean, (truth, gradients) = function(X)[0], function(queries)
+    (clean, at_samples), (truth, gradients) = function(X), function(queries)
     y = clean + NOISE * clean.std() * rng.normal(size=n)
     sloped = np.arange(first, X.shape[1])
-    return Problem(name, X, y, queries, truth, gradients[:, sloped], sloped)
+    return Problem(name, X, y, queries, truth, gradients[:, sloped], at_samples[:, sloped], sloped)
 
 
 def rentals(n: int = N, q: int = Q) -> Problem:
@@ -124,5 +126,6 @@ def rentals(n: int = N, q: int = Q) -> Problem:
         encoding.inputs(as_table(new.data)).to_numpy(),
         new.truth,
         new.slopes.to_numpy(),
+        table.slopes.to_numpy(),
         starts,
     )

@@ -18,7 +18,7 @@ from locallinear import (
     FALLRegressorCV,
 )
 from locallinear.kernels.local.combine import margins
-from locallinear.kernels.local.spread import conformal_quantiles, fit_exponents
+from locallinear.kernels.local.spread import conformal_quantiles, fit_exponents, mean_growth
 from locallinear.models.cv_plus import _ends
 from locallinear.models.surroundings import predict_samples
 from searches import GRID
@@ -166,6 +166,20 @@ def test_the_deviation_of_an_ensemble_is_that_of_its_errors():
 
 
 # --- Limits --------------------------------------------------------------------------------------
+
+
+def test_errors_that_are_all_larger_by_a_factor_grow_by_about_it_and_none_shrink():
+    errors = np.abs(np.random.default_rng(0).normal(size=400))
+    assert 1.25 < mean_growth(errors, 1.3 * errors) <= 1.3
+    assert mean_growth(errors, 0.7 * errors) == 1.0
+    assert mean_growth(np.zeros(5), np.ones(5)) == 1.0
+
+
+def test_one_huge_error_hardly_counts_in_how_much_errors_grow():
+    errors = np.abs(np.random.default_rng(0).normal(size=400))
+    larger = 1.3 * errors
+    larger[7] *= 1e4
+    assert mean_growth(errors, larger) < 1.05 * mean_growth(errors, 1.3 * errors)
 
 
 def test_samples_that_refits_of_the_whole_model_tested_have_the_errors_of_the_refits(make_problem):

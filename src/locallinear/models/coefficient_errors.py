@@ -5,8 +5,8 @@ the targets, of the size that predictions without themselves show around each sa
 noise of the coefficient. Two more parts are added, as variances. Penalties make a linear function
 flatter: by how much, the smoother says if it is applied to the linear model itself. And a
 coefficient is a mean over the models of neighbours, of all members of an ensemble: where the
-function is curved, these models differ by more than noise makes them differ, and the slope at the
-query is not their mean.
+function is curved, these models differ by more than noise makes them differ, and each is wrong
+about the slopes in its part.
 
 Noise also moves who is near and which anchor a sample has, which the weighted sum takes as given.
 In an ensemble these choices do not average out as the rest does. So its noise is taken as the mean

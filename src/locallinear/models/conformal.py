@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.model_selection import GroupKFold, KFold
 
-from ..kernels.local.spread import conformal_quantiles, fit_exponents, fit_growth
+from ..kernels.local.spread import conformal_quantiles, fit_exponents, mean_growth
 from .siblings import groups_of, in_order_of
 from .surroundings import MEMBER_AROUND, N_AROUND, Member, View, predict_samples, view
 
@@ -30,9 +30,10 @@ Rows = NDArray[np.intp]
 FLOOR = 0.05
 # Ratios above this quantile of the samples' make intervals wider in proportion.
 USUAL = 0.99
-# Refits that measure it: of this many members, until so many samples are tested. Each leaves out
-# one of N_FOLDS parts: with fewer samples left, errors would grow for that reason too.
-N_REFITTED, N_TESTED, N_FOLDS = 6, 300, 20
+# Refits that measure it: of this many members, until so many samples are tested. The error of fewer
+# members grows more than that of their mean. Each refit leaves out one of N_FOLDS parts: with fewer
+# samples left, errors would grow for that reason too.
+N_REFITTED, N_TESTED, N_FOLDS = 30, 300, 20
 # The share of errors that says how large noise is.
 WIDE = 0.9
 # Folds of refits where whole groups are left out.
@@ -276,10 +277,7 @@ class Conformal:
             np.abs(self.targets[tested] - each) / scale[tested] for each in (held, alone)
         )
         for t in range(scores.shape[1]):
-            factor, exponent = fit_growth(by_closed_form[:, t], by_refits[:, t])
-            sizes = np.abs(scores[:, t])
-            grown = np.maximum(factor * sizes**exponent, sizes)
-            scores[:, t] = np.copysign(grown, scores[:, t])
+            scores[:, t] *= mean_growth(by_closed_form[:, t], by_refits[:, t])
         if len(self.members) <= N_REFITTED:
             # Refits of all members are the estimator itself without these samples.
             scores[tested] = (self.targets[tested] - held) / scale[tested]

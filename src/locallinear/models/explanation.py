@@ -163,6 +163,10 @@ class LocalExplanation:
         how far penalties flatten a linear function; and how far the models of the neighbours, in
         all members of an ensemble, differ by more than noise makes them differ. Anchors that are
         no ridge models are taken as known.
+
+        coef ± 1.645 coef_std is meant to contain, in 90 % of cases, the mean of the function's
+        slopes at the neighbours, with their weights. The slope at the very point differs from it
+        where the function bends within the neighbourhood.
         """
         if self.log is not None and self.growth is not None:
             return self.log.coef_std * self.growth[:, None]

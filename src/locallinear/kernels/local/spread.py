@@ -13,8 +13,8 @@ Array = NDArray[np.float64]
 
 # Above 1, a few samples with tiny errors would decide, and large scales would explode.
 LARGEST_EXPONENT = 1.0
-# Below this, sizes would lose their differences.
-SMALLEST_GROWTH = 0.5
+# Part of the mean error that is added to errors whose ratio is taken.
+SOFTENING = 0.05
 # The share of a normal distribution within one standard deviation of its middle.
 WITHIN_ONE = 0.6827
 
@@ -43,20 +43,16 @@ def fit_exponents(errors: Array, features: Array, weights: Array) -> Array:
     return found.x[:-1]
 
 
-def fit_growth(small: Array, large: Array) -> tuple[float, float]:
-    """Factor a and exponent b ≤ 1 that make sizes a sᵇ of `small` ones (n,) as large as `large`.
+def mean_growth(small: Array, large: Array) -> float:
+    """How many times as large as `small` errors (n,) the `large` ones of the same samples are.
 
-    It matches the logarithms of their quantiles, without the largest, which few rows decide.
+    It is the geometric mean of their ratios, at least 1: samples are compared with themselves, and
+    a few large errors do not decide. Small parts of the mean error make no ratio extreme.
     """
-    levels = np.linspace(0.2, 0.95, 16)
-    x, y = np.quantile(small, levels), np.quantile(large, levels)
-    if x[0] <= 0 or y[0] <= 0:
-        return 1.0, 1.0
-    x, y = np.log(x), np.log(y)
-    spread = ((x - x.mean()) ** 2).sum()
-    slope = 1.0 if spread == 0 else float((x - x.mean()) @ (y - y.mean()) / spread)
-    slope = min(max(slope, SMALLEST_GROWTH), 1.0)
-    return float(np.exp(y.mean() - slope * x.mean())), slope
+    soft = SOFTENING * small.mean()
+    if soft == 0:
+        return 1.0
+    return max(1.0, float(np.exp(np.mean(np.log((large + soft) / (small + soft))))))
 
 
 def conformal_quantiles(scores: Array, weights: Array, levels: Array) -> Array:
