@@ -135,7 +135,7 @@ def test_trees_functions_and_too_many_samples_are_refused_with_a_sentence(proble
     with pytest.raises(NotFittedError):
         FALLRegressor().to_onnx()
     monkeypatch.setattr("locallinear.models.onnx_graph.MOST_BYTES", 1000)
-    with pytest.raises(ValueError, match="holds 2 GB at most, but this model has 0.0 GB"):
+    with pytest.raises(ValueError, match="holds 2 GB at most, but this model has"):
         FALLRegressor(10, random_state=0).fit(X, Y).to_onnx()
 
 
