@@ -3,8 +3,8 @@
 Three shuffled folds, the same for all models, in two threads. Ours get the frames as pandas reads
 them, with `time_budget=30`; LightGBM gets categories as such, gaps as gaps, and of the time stamp
 the hour, the weekday, the day of the year and the hours since 1970; it is at its defaults, and with
-500 trees at a rate of 0.05. Errors are root mean squared errors, or log losses of classes. "Busy" is
-the processor time of our fits as a part of what two idle cores offer in the time that the fits
+500 trees at a rate of 0.05. Errors are root mean squared errors, or log losses of classes. "Busy"
+is the processor time of our fits as a part of what two idle cores offer in the time that the fits
 took: where it is small, other work took the time that a budget counts. "From a file" fits a model
 of fixed parameters to 2,000 rows of the frame, and to the same rows of the CSV file as the command
 line reads it: the largest difference of their predictions of 1,000 other rows, as a part of their
