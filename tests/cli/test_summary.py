@@ -64,3 +64,21 @@ def test_parameters_come_in_the_order_of_the_algorithm():
     lines = parameter_lines({"weights": "uniform", "alpha": 1, "n_anchors": 10})
     assert [line.split()[0] for line in lines] == ["n_anchors", "alpha", "weights"]
     assert lines[0].endswith(MEANING["n_anchors"])
+
+
+def test_numbers_of_regimes_that_cost_the_same_are_one_line():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=30), "y": rng.normal(size=30)})
+    model = table_model(frame, n_anchors=30, scaling="quantile", random_state=0)
+    lines = simplicity_lines(model, companion_of(model.estimator_))  # all rows near every anchor
+    found = [re.split(r" {2,}", line.strip()) for line in lines if re.match(r"  \d", line)]
+    assert [regimes for regimes, *_ in found] == ["1 *", "2 to 12"]
+    assert found[0][1:] == found[1][1:]
+
+
+def test_what_regimes_of_a_log_cost_is_said_to_be_of_the_log():
+    frame = two_laws().assign(y=lambda f: np.exp(f["b"]))
+    few = FALLRegressor(40, scaling="quantile", random_state=0)
+    model = TableRegressor(few, target="log").fit(frame, "y")
+    lines = simplicity_lines(model, companion_of(model.estimator_, 2))
+    assert lines[0].startswith("What few regimes cost, in cross-validation, for the log of y (")

@@ -202,6 +202,26 @@ def found_names(page, wanted):
     return page.locator("#row option").all_inner_texts()
 
 
+def test_rows_are_found_and_read_before_charts_are_drawn(browser, reports):
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.add_init_script("window.requestIdleCallback = (resume) => { window.resume = resume; };")
+    page.goto(reports["many"][0].as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=30_000)
+    page.fill("#search", "row 277")
+    assert page.locator("#row-name").inner_text() == "row 277"
+    assert page.locator("#parts-table tr").count() > 3
+    assert page.evaluate("typeof Plotly") == "undefined"
+    page.evaluate("setInterval(() => window.resume(), 1)")
+    page.wait_for_selector("html[data-drawn=yes]", timeout=30_000)
+    # The chart is that of the row which was found meanwhile.
+    assert page.locator("#chart-row .main-svg").count() > 0
+    prediction = page.locator("#chart-row").evaluate("(chart) => JSON.stringify(chart.data)")
+    row = page.locator("#row-prediction").inner_text()
+    assert row.replace(",", "")[:5] in prediction.replace(",", "")
+    context.close()
+
+
 def test_rows_are_found_by_value_and_by_conditions(opened):
     page, _ = opened("many")
     table = houses(300, seed=1)

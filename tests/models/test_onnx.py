@@ -125,7 +125,7 @@ def test_a_file_needs_nothing_but_itself(problem, tmp_path):
 # --- What has no graph ---------------------------------------------------------------------------
 
 
-def test_trees_functions_and_odd_classes_are_refused_with_a_sentence(problem):
+def test_trees_functions_and_too_many_samples_are_refused_with_a_sentence(problem, monkeypatch):
     X, Y, _ = problem
     forest = FALLRegressor(10, neighborhood="forest", random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="'euclidean' or 'learned', but this model has 'forest'"):
@@ -134,6 +134,9 @@ def test_trees_functions_and_odd_classes_are_refused_with_a_sentence(problem):
         FALLRegressor(10, weights=np.ones_like).fit(X, Y).to_onnx()
     with pytest.raises(NotFittedError):
         FALLRegressor().to_onnx()
+    monkeypatch.setattr("locallinear.models.onnx_graph.MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match="holds 2 GB at most, but this model has"):
+        FALLRegressor(10, random_state=0).fit(X, Y).to_onnx()
 
 
 def test_without_the_package_the_error_says_how_to_install_it(problem, monkeypatch):

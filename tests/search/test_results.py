@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
 import locallinear
 from locallinear import (
     FALLClassifierCV,
+    FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
 )
@@ -22,6 +23,13 @@ from locallinear.search.search import Search
 from searches import GRID, SIZE, quiet_loop
 
 # The named grids
+
+
+def test_the_grid_of_classes_is_refused_for_numbers():
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    for model in (FALLRegressorCV("classes"), FALLEnsembleRegressor(search="classes")):
+        with pytest.raises(ValueError, match="='classes' is for classifiers, and FALLRegressor is"):
+            model.fit(X, y)
 
 
 def test_the_papers_grid_has_its_million_configurations_on_raw_features():

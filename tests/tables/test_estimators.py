@@ -479,3 +479,6 @@ def test_predictions_of_a_log_scale_are_finite_far_from_the_rows():
     far = model.explain([[1e6]])
     assert np.isfinite(far.prediction).all()
     assert np.isfinite(far.contributions).all()
+    for factors in (far.times, far.times_per_unit):
+        assert np.isfinite(factors).all()
+        assert (factors > 0).all()

@@ -66,7 +66,7 @@ def diabetes() -> Example:
     bunch = load_diabetes(as_frame=True, scaled=False)
     frame = bunch.data.rename(columns=DIABETES_COLUMNS).astype("float64")
     # The source codes the sexes as 1 and 2 and does not say which is which.
-    frame["sex"] = frame["sex"].map({1.0: "1", 2.0: "2"}).astype(object)
+    frame["sex"] = frame["sex"].map({1.0: "code 1", 2.0: "code 2"}).astype(object)
     target = "progression after a year"
     frame[target] = bunch.target.astype("float64")
     return Example(Table(frame, "Diabetes, from scikit-learn"), target, IN_UNITS)

@@ -40,6 +40,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # What the system says of a stream that takes no more.
 OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
+# The exit status of a program that the system ends because nobody reads what it writes.
+READER_HAS_GONE = 141
+
 
 class BadInput(click.ClickException):
     """An error that the user can correct: one sentence, and exit status 2."""
@@ -151,8 +154,9 @@ def explained_output() -> Iterator[None]:
         # What is left in the buffers would fail again when the program ends.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        reason = "its reader has gone" if error.errno == errno.EPIPE else error.strerror
-        raise BadInput(f"Standard output cannot be written: {reason}.") from error
+        if error.errno == errno.EPIPE:  # the reader has what it wanted, as `head` does
+            raise click.exceptions.Exit(READER_HAS_GONE) from error
+        raise BadInput(f"Standard output cannot be written: {error.strerror}.") from error
 
 
 def write_file(write: Callable[..., None], path: Path | IO[bytes], *content: Any) -> None:

@@ -219,7 +219,7 @@ def write_html(
             model,
             Xq=table.frame,
             yq=_targets_if_known(model, table),
-            title=f"{table.name}: what drives {' and '.join(model.target_names_)}",
+            title=f"{Path(table.name).name}: what drives {' and '.join(model.target_names_)}",
             row_names=[f"row {i}" for i in range(1, len(table) + 1)],
             max_rows=max_rows,
             n_jobs=jobs,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import r2_score
 
 from ..explain.equations import short_equation
-from ..explain.judging import Judged, resampled_errors, row_errors, typical_error
+from ..explain.judging import Judged, error_change, resampled_errors, row_errors, typical_error
 from ..explain.regimes import LITTLE, Regimes, distinguishing, regime_names, regimes_of
 from ..explain.text import number, plural, shorten
 from ..explain.view import ModelView, view_of
@@ -94,7 +94,7 @@ def score_lines(
     for i in order:
         cells = [_with_spread(*pair, classify) for pair in zip(typical[i], half[i], strict=True)]
         if r2 is not None:
-            cells.append(f"{r2[i]:.3f}")
+            cells.append(f"{r2[i]:z.3f}")
         if times:
             cells.append(f"{judged[i].seconds:.2f} s")
         rows.append([judged[i].name, *cells])
@@ -127,9 +127,7 @@ def _in_words(names: list[str], draws: Array, order: NDArray[np.intp], classify:
     """FALL against the best of the others, with the interval over resamples of the rows."""
     fall = names.index("FALL")
     other = next(i for i in order if i != fall)
-    # Shares of wrong rows may be zero: points, not ratios.
-    change = draws[fall] - draws[other] if classify else draws[fall] / draws[other] - 1
-    low, high = 100 * np.quantile(change.mean(axis=1), [0.025, 0.975])
+    low, high = (100 * end for end in error_change(draws, fall, other, classify=classify))
     unit = "points" if classify else "%"
     if low <= 0 <= high:
         return (
@@ -173,14 +171,30 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         if "error" in heads:
             cells.insert(0, number(np.sqrt(max(0.0, 1 - score)) * targets.std()))
         rows.append([f"{count}{mark}", *cells])
+    of = "" if model.table_model.units is None else f", for the {view.target_names[0]}"
     return [
-        "What few regimes cost, in cross-validation (± is the standard error of the folds):",
+        f"What few regimes cost, in cross-validation{of} (± is the standard error of the folds):",
         "",
-        *columns_of(heads, rows),
+        *columns_of(heads, _without_repeats(rows)),
         "",
         "  * the equations below; fit --regimes N chooses another number.",
         "",
     ]
+
+
+def _without_repeats(rows: list[list[str]]) -> list[list[str]]:
+    """Rows of a table with equal cells after each other as one, "2 to 12"; a mark stays alone.
+
+    Where all rows are one neighbourhood, all numbers of regimes are the same model.
+    """
+    kept: list[list[str]] = []
+    for row in rows:
+        last = kept[-1] if kept else None
+        if last is not None and last[1:] == row[1:] and not ("*" in last[0] or "*" in row[0]):
+            kept[-1] = [f"{last[0].split(' ')[0]} to {row[0]}", *row[1:]]
+        else:
+            kept.append(row)
+    return kept
 
 
 def regime_lines(

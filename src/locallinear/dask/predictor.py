@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import arguments as checks
 from ..checks.parameters import check_after_fit
 from ..geometry.nearness import Geometry
+from ..models.names import Named
 from ..runtime.chunks import row_chunks
 from .cells import Cells
 from .explanation import DaskExplanation
@@ -31,13 +32,12 @@ Array = NDArray[np.float64]
 GROUP_ROWS = 10_000
 
 
-class DaskPredictor:
+class DaskPredictor(Named):
     """The methods of a fitted model on Dask that ask it."""
 
     n_neighbors: int
     alpha: float
     weights: Any
-    n_features_in_: int
     _parts: list[Delayed]  # of a `Part` each, kept on the workers
     _sizes: list[int]  # samples per partition
     _counts: list[int]  # samples with weight per partition
@@ -131,13 +131,6 @@ class DaskPredictor:
         has_ranks = not self._geometry.space.has_units
         shape = self.n_features_in_, self._models.shape[2], self.n_neighbors
         return DaskExplanation(blocks, sizes, shape, self._flat, has_ranks, about)
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features: those of a frame, or x0, x1 and so on."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
     @property
     def mean_target(self) -> Array:

@@ -162,8 +162,8 @@ class ContributionDisplay:
             target_name=why.target_names[target],
         )
         if why.log is not None:
-            shown.times = np.exp(why.log.difference_parts[0, :, target])
-            shown.times_per_unit = np.exp(why.log.slopes[0, :, target])
+            shown.times = why.times[0, :, target]
+            shown.times_per_unit = why.times_per_unit[0, :, target]
         if why.X is not None and why.model is not None:
             view = view_of(why.model)
             shown.is_score = view.is_classifier

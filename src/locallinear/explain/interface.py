@@ -188,6 +188,12 @@ class Explanation(Protocol):
     @property
     def slopes_std(self) -> Array: ...  # (q, d, m)
 
+    @property
+    def times(self) -> Any: ...  # (q, d, m) where there is a log, else None
+
+    @property
+    def times_per_unit(self) -> Any: ...  # (q, d, m) where there is a log, else None
+
     def take(self, rows: Numbers, /) -> "Explanation": ...
 
     def shapley(

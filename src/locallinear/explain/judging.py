@@ -213,6 +213,17 @@ def typical_error(errors: Array, *, classify: bool) -> Array:
     return mean if classify else np.sqrt(mean)
 
 
+def error_change(draws: Array, one: int, other: int, *, classify: bool) -> tuple[float, float]:
+    """The 95 % interval of one model's error against another's, from `resampled_errors`.
+
+    As a part of the other's error, the mean over targets; of classes in shares of the rows, because
+    none may be wrong.
+    """
+    change = draws[one] - draws[other] if classify else draws[one] / draws[other] - 1
+    low, high = np.quantile(change.mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def resampled_errors(errors: Sequence[Array], *, classify: bool, seed: int = 0) -> Array:
     """Typical errors on rows drawn with repetition, the same for all models: (models, draws, m)."""
     n = len(errors[0])

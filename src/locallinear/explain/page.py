@@ -5,10 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from ..runtime.extras import extra
 from ..runtime.files import whole_file
 from .packing import deflated
-from .text import number, plural, shorten, signed
+from .text import factor, number, plural, shorten, signed
 
 # The page runs them in this order, in one scope.
 SCRIPTS = ("drawing", "all_rows", "row_model", "overview", "row", "find", "controls")
@@ -43,6 +45,8 @@ def render(data: dict[str, Any]) -> str:
     )
     environment.filters |= {
         "leading": leading,
+        "score": score,
+        "times": times,
         "number": number,
         "plural": plural,
         "shorten": shorten,
@@ -66,6 +70,18 @@ def render(data: dict[str, Any]) -> str:
 def _deflated_plotly(plotly: Any) -> str:
     """The script of plotly, which is the same on each page of a process."""
     return deflated(plotly.get_plotlyjs().encode())
+
+
+def score(value: float, name: str, digits: int = 3) -> str:
+    """A score as people read it: errors by their digits, and shares with three decimals."""
+    if name in ("RMSE", "MAE"):
+        return number(value, digits)
+    return f"{value:z.3f}".replace("-", "−")
+
+
+def times(log: float) -> str:
+    """What is added to a log as what it multiplies by."""
+    return f"×\u202f{factor(float(np.exp(log)))}"
 
 
 def leading(sizes: list[float], limit: int = 3) -> list[int]:

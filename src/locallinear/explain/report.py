@@ -58,7 +58,7 @@ def report_data(
     row_names : sequence of str, optional
         Names of the rows to explain; by default the frame's index, or numbers.
     max_rows : int, default=100,000
-        Of more rows, a sample is held. Of many rows, pictures show a sample of about a thousand,
+        Of more rows, a sample is held. Of many rows, pictures show a sample of up to a thousand,
         which have all details; all others can be found by their values, and have their prediction,
         interval and layers. A file stays below 10 MB; where rows have very many numbers it holds
         fewer of them, and says so.

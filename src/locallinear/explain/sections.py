@@ -13,7 +13,16 @@ from sklearn.base import clone
 from .equations import Term, short_parts
 from .interface import Explanation
 from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
-from .judging import Judged, baselines, folds_of, judge, pooled_scores
+from .judging import (
+    Judged,
+    baselines,
+    error_change,
+    folds_of,
+    judge,
+    pooled_scores,
+    resampled_errors,
+    row_errors,
+)
 from .regimes import distinguishing, regime_names, regimes_of
 from .reliability import probability_scores, reliability, unseen_probabilities
 from .selection import sampled
@@ -114,11 +123,21 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         "metrics": list(scores[0]),
         "models": [{"name": one.name} | s for one, s in zip(found.models, scores, strict=True)],
         "is_own": found.is_own,
+        "beats_ridge": _beats_ridge(found, classify),
         "n_folds": found.n_folds,
         "n_scored": len(found.rows),
         "true": target_lists(found.y[drawn]),
         "predicted": target_lists(found.models[0].predicted[drawn]),
     }
+
+
+def _beats_ridge(found: _Judgement, classify: bool) -> bool:
+    """Whether the model is more accurate than one linear model for all rows, beyond chance."""
+    pair = [found.models[0], next(one for one in found.models if one.name == "ridge")]
+    errors = [row_errors(one, found.y, classify=classify) for one in pair]
+    with np.errstate(divide="ignore", invalid="ignore"):  # ridge may be exact
+        draws = resampled_errors(errors, classify=classify)
+        return error_change(draws, 0, 1, classify=classify)[1] < 0
 
 
 def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# Exp of more is no number that a float holds.
+LARGEST_LOG = 700.0
+
 # The fields with one entry per query; those in ROWS may be None.
 ARRAYS = ["prediction", "coef", "intercept", "contributions", "anchor_part", "correction_part"]
 ARRAYS += ["neighborhood_part", "difference_parts", "slopes"]
@@ -147,12 +150,12 @@ class LocalExplanation:
 
         1.2 means a fifth more because the query differs from its neighbours in the feature.
         """
-        return None if self.log is None else np.exp(self.log.difference_parts)
+        return None if self.log is None else _factors(self.log.difference_parts)
 
     @property
     def times_per_unit(self) -> Array | None:
         """What a unit more of each feature multiplies the prediction by, (q, d, m); else None."""
-        return None if self.log is None else np.exp(self.log.slopes)
+        return None if self.log is None else _factors(self.log.slopes)
 
     @cached_property
     def coef_std(self) -> Array:
@@ -453,3 +456,8 @@ class LocalExplanation:
         from ..explain import data_of_explanation, write_report  # as in `plot`
 
         write_report(path, data_of_explanation(self.log or self, **options))
+
+
+def _factors(logs: Array) -> Array:
+    """What logs multiply by; far from the samples these have no bound, but factors are finite."""
+    return np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))

@@ -12,21 +12,20 @@ from ..geometry.spaces import Space
 from .anchor_samples import AnchorSamples
 from .assignment import stored_targets
 from .fitted import Fitted
+from .names import Named
 from .samples import Samples
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class Facts:
+class Facts(Named):
     """Names, samples and regimes of one fitted model.
 
     What users may ask is of one moment. Who asks for several things that belong together asks
     `at_this_moment` first.
     """
 
-    n_features_in_: int
-    feature_names_in_: NDArray
     _fitted: Fitted
     _target_names: list[str]
     _one_target: bool
@@ -76,13 +75,6 @@ class Facts:
         return weights
 
     # --- Names --------------------------------------------------------------------------------
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features: those of a frame, or x0, x1 and so on."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
     @property
     def target_names(self) -> list[str]:

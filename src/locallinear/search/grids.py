@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from ..grids import CLASSES, DEFAULT, PAPER, SIMPLE
@@ -46,6 +46,11 @@ def check_grid(
 
     `argument` is the name by which error messages call the grid.
     """
+    if grid == "classes" and not is_classifier(estimator):
+        raise ValueError(
+            f"{argument}='classes' is for classifiers, and {type(estimator).__name__} is none; use "
+            "'default'"
+        )
     if isinstance(grid, str):
         return GRIDS[grid]
     known = sorted(set(estimator.get_params()) - NOT_SEARCHED)

@@ -221,6 +221,14 @@ class TableEstimator(Moments):
             y = targets_in(as_table(X), names)
         return self._read_targets(collected(y))[0]
 
+    def _to_score(self, X: Any, y: Any) -> tuple[Any, NDArray]:
+        """Rows and their targets, which y holds or names, as scikit-learn's scores take them."""
+        check_is_fitted(self)
+        X = collected(X)
+        targets = self._targets_of(X, y)
+        self._check_lengths(X, targets)
+        return X, targets
+
     def forget(self, indices: ArrayLike) -> Self:
         """Remove rows, by their numbers in the order in which they came.
 

@@ -21,7 +21,6 @@ from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from .estimator import TableEstimator
 from .procedure import Task, quick_error
 from .scale import LARGEST_LOG, SCALES, LogScale, in_units, may_be_log, to_units
-from .table import collected
 from .targets import class_labels, numeric_targets
 
 Array = NDArray[np.float64]
@@ -181,11 +180,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         ----------
         X, y, sample_weight : as for `fit`; y may be the name of the target, as a column of X
         """
-        check_is_fitted(self)
-        X = collected(X)
-        targets = self._targets_of(X, y)
-        self._check_lengths(X, targets)
-        return super().score(X, targets, sample_weight)
+        return super().score(*self._to_score(X, y), sample_weight)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "local", groups: Any = None
@@ -457,11 +452,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         ----------
         X, y, sample_weight : as for `fit`; y may be the name of the target, as a column of X
         """
-        check_is_fitted(self)
-        X = collected(X)
-        targets = self._targets_of(X, y)
-        self._check_lengths(X, targets)
-        return super().score(X, targets, sample_weight)
+        return super().score(*self._to_score(X, y), sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, (q, m), in the order of `classes_`."""

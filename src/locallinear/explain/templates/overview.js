@@ -1,5 +1,11 @@
 // The sections on the whole model: how good it is, and what drives the target.
 
+// 1, 2 and 5 times powers of ten, from one number to another.
+const roundNumbers = (low, high) => {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) found.push(...[1, 2, 5].map((digit) => digit * 10 ** power));
+  return found.filter((value) => value >= low / 1.2 && value <= high * 1.2);
+};
 // How good
 const showFit = () => {
   if (!byId("chart-fit")) return;
@@ -19,13 +25,13 @@ const showFit = () => {
   }
   const x = truth.map((t) => t[state.target]), y = predicted.map((t) => t[state.target]);
   // What is modelled by its log is drawn so too; a zero has no place there.
-  const scale = units && Math.min(...x, ...y) > 0 ? "log" : "linear";
   const low = Math.min(...x, ...y), high = Math.max(...x, ...y);
+  const scale = units && low > 0 ? { type: "log", tickvals: roundNumbers(low, high), ticktext: roundNumbers(low, high).map((value) => number(value)) } : {};
   draw("chart-fit", [
     { type: "scatter", mode: "lines", x: [low, high], y: [low, high], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
     { type: "scatter", mode: "markers", x, y, marker: { color: color("accent"), size: 5, opacity: 0.55 },
       hovertemplate: "true %{x:.4g}<br>predicted %{y:.4g}<extra></extra>" },
-  ], { xaxis: { ...axisTitle(`true ${unitName(state.target)}`), type: scale }, yaxis: { ...axisTitle("predicted"), type: scale } }, 320);
+  ], { xaxis: { ...axisTitle(`true ${unitName(state.target)}`), ...scale }, yaxis: { ...axisTitle("predicted"), ...scale } }, 320);
 };
 
 // How many targets are within their intervals, by fifths of the prediction.
@@ -39,7 +45,7 @@ const showCoverage = () => {
     { type: "scatter", mode: "markers", x, y: parts.map((part) => part.covered[at]), marker: { color: color("accent"), size: 10 },
       error_y: { type: "data", array: error, color: color("soft"), thickness: 1.5, width: 0 },
       text: parts.map((part) => `${part.n_rows} rows<br>mean width ${number(part.width[at])}`), hovertemplate: "%{y:.1%} within<br>%{text}<extra></extra>" },
-  ], { xaxis: { ...axisTitle(`predicted ${unitName(state.target)}, in fifths`), tickvals: x, ticktext: parts.map((part) => `${number(part.lowest, 3)} to ${number(part.highest, 3)}`), range: [-0.5, x.length - 0.5], zeroline: false, showgrid: false },
+  ], { xaxis: { ...axisTitle(`predicted ${unitName(state.target)}, in fifths`), tickvals: x, ticktext: parts.map((part) => `${number(part.lowest, 3)}<br>to ${number(part.highest, 3)}`), tickangle: 0, range: [-0.5, x.length - 0.5], zeroline: false, showgrid: false },
     yaxis: { ...axisTitle("share within the interval"), range: [Math.min(0.6, ...parts.map((part) => part.covered[at] - 0.1)), 1.02], tickformat: ".0%", zeroline: false } }, 320);
 };
 // Whether the probabilities of a class are true.
@@ -67,7 +73,7 @@ const showDrivers = () => {
   { xaxis: { ...axisTitle(`mean size of Shapley values of ${classes ? "the score of " : ""}${targets[state.target]}`), range: [0, 1.15 * Math.max(...sizes) || 1] },
     yaxis: { tickvals: y, ticktext: shown.map((j) => drawn(features[j])), showgrid: false, zeroline: false, range: [0.3, shown.length + 0.7] } },
   70 + 28 * shown.length);
-  const head = ["Feature", "mean size", "share", "slope: 5%", "median", "95%"].map((text) => make("th", { scope: "col" }, text));
+  const head = ["Feature", "mean size", "share", `slope${units ? " of the log" : ""}: 5%`, "median", "95%"].map((text) => make("th", { scope: "col" }, text));
   const slopes = rows.coef.map((_, i) => slopesOf(i, state.target));
   byId("driver-table").replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...ordered.map((j) => {
     const sorted = slopes.map((line) => line[j]).filter((value) => value !== null).sort((a, b) => a - b);
@@ -118,7 +124,7 @@ const showEffect = () => {
     marker: { color: "rgba(0,0,0,0)", size: 15, line: { color: color("ink"), width: 2.5 } }, hoverinfo: "skip" });
   draw("chart-effect", traces, { showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 16, t: 60, b: 40 },
     xaxis: { ...axisTitle(features[j]), zeroline: false, ...(names ? { tickvals: names.map((_, k) => k), ticktext: names.map((text) => drawn(text, 18)), range: [-0.6, names.length - 0.4] } : {}) },
-    yaxis: { ...axisTitle(names ? "adds, against the average" : "slope, per unit"), zeroline: true, zerolinewidth: 2 } }, 400);
+    yaxis: { ...axisTitle(`${names ? "adds, against the average" : "slope, per unit"}${units ? ", log scale" : ""}`), zeroline: true, zerolinewidth: 2 } }, 400);
   byId("effect-caption").replaceChildren(...(names ? ["What the row's value of ", bdi(features[j]), " adds in its own linear model, against the average over all samples. This is not all of its effect: the value also decides which samples are near. "]
     : ["The slope of ", bdi(features[j]), " in the linear model of each row, against the row's value: how fast the prediction changes per unit near the row. It says nothing about how high the prediction is. "]),
   `Colours are regimes, the ring is the row explained below; click a point to explain it.${detailCount < all.n ? ` Drawn are ${number(detailCount)} of the ${number(all.n)} rows, chosen at random.` : ""}`);

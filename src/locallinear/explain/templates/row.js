@@ -6,7 +6,7 @@ const showHeadline = () => {
   byId("row-prediction").textContent = number(score, 5) + (classes ? `, probability ${percent(rows.probability[state.row][state.target])}` : units ? `, which is a mean ${shorten(units[state.target].name, 40)} of ${number(fromLog(score, units[state.target].smear))}` : "");
   const truth = rows.true?.[state.row]?.[classes ? 0 : state.target] ?? null;
   byId("row-true-line").hidden = truth === null;
-  if (truth !== null) byId("row-true").textContent = number(truth, 5);
+  if (truth !== null) byId("row-true").textContent = number(truth, 5) + (units ? `, which is ${number(fromLog(truth, 1))}` : "");
   showSure();
   byId("row-regime-line").hidden = isShort();
   byId("details").hidden = isShort();
@@ -121,15 +121,16 @@ const showParts = () => {
 };
 const showNeighbors = () => {
   const near = rows.neighbors[state.row], weights = rows.neighbor_weights[state.row];
-  const main = order(fromReference().parts).slice(0, 5);
+  // A row that has its neighbours' values differs in none; the features that matter in general then.
+  const parts = fromReference().parts, main = order(parts.some((part) => part !== 0) ? parts : importance()).slice(0, 5);
   const size = rows.n_neighbors[state.row], left = size - near.length;
   const pullers = sure.pullers?.[state.row] ?? [], pulls = sure.pulls?.[state.row][state.target];
   byId("neighbor-text").textContent = `The model of this row averages those of ${members ? "the" : "its"} ${size} ${members ? "" : "nearest "}sample${size > 1 ? "s" : ""}${members ? " that are near it in any of the members" : ""}, with these weights.`
     + (weights[0] > 0.999999 ? " One has exactly the row's values and takes all the weight." : "")
     + (left > 0 && weights[0] <= 0.999999 ? ` The ${left} ${members ? "others" : "further away"}, with ${percent(Math.max(0, 1 - sum(weights)))} of the weight, are not all listed.` : "")
-    + (pulls ? ` The pull of a sample is how far its own target takes this prediction from the mean of all targets, ${number(rows.baseline[state.target])}. A sample without a weight pulls because an anchor model was fitted on it.` : "")
+    + (pulls ? ` The pull of a sample is how far its own target takes this prediction from the mean of all targets${units ? " on the log scale" : ""}, ${number(rows.baseline[state.target])}. A sample without a weight pulls because an anchor model was fitted on it.` : "")
     + (features.length > main.length ? ` Values are those of the ${main.length} features that matter most here.` : "");
-  const truth = classes ? ["class"] : targets.length > 1 ? [targets[state.target]] : ["target"];
+  const truth = classes ? ["class"] : targets.length > 1 || units ? [targets[state.target]] : ["target"];
   const pull = (k) => (pulls ? [make("td", {}, typeof k === "number" ? signed(pulls[k]) : k)] : []);
   const of = (i, k, weight) => {
     const sample = samples[i];
@@ -199,7 +200,7 @@ const showSliders = () => {
 const showWhatIf = () => {
   const scores = targets.map((_, t) => scoreAt(state.whatIf, t));
   const score = scores[state.target], change = score - scoreAt(positions(state.row), state.target);
-  byId("whatif-prediction").textContent = number(score, 6) + (classes ? `, probability ${percent(probabilities(scores)[state.target])}` : "");
+  byId("whatif-prediction").textContent = number(score, 6) + (classes ? `, probability ${percent(probabilities(scores)[state.target])}` : units ? `, which is a mean ${shorten(units[state.target].name, 40)} of ${number(fromLog(score, units[state.target].smear))}` : "");
   byId("whatif-prediction").dataset.value = score;
   const moved = Math.abs(change) > 1e-12 * (1 + Math.abs(score));
   byId("whatif-change").textContent = moved ? `${signed(change)}${units ? ` (${factor(change)})` : ""} against the row's own` : "the row's own prediction";
