@@ -89,9 +89,7 @@ def test_scikit_learns_checks_all_pass_and_none_is_skipped(name):
 
 
 # Of the 9,000 for classes, those with up to 20 neighbours: a split has 33 samples to fit on.
-@pytest.mark.parametrize(
-    ("kind", "scored"), [(FALLRegressorCV, 14_400), (FALLClassifierCV, 5_400)]
-)
+@pytest.mark.parametrize(("kind", "scored"), [(FALLRegressorCV, 14_400), (FALLClassifierCV, 5_400)])
 def test_the_default_grid_is_searched_on_few_samples(kind, scored):
     X, y = load_iris(return_X_y=True)
     model = kind(random_state=0).fit(X[::3], y[::3])
