@@ -31,11 +31,15 @@ DEFAULT: dict[str, list] = {
     "neighborhood": ["euclidean", "learned", "forest", "boosted", "piecewise"],
 }
 
-# For the probabilities of classes, which are means over more samples than predictions of values. A
-# search begins with the first neighbourhood, which is all that a short time budget may reach.
+# For classes, whose probabilities are means over more samples than predictions of values. The grid
+# reaches from local means to nearly one linear model of all samples, which is best where planes
+# almost separate the classes, or samples are few. A search begins with the first neighbourhood,
+# which is all that a short time budget may reach.
 CLASSES: dict[str, list] = DEFAULT | {
-    "n_anchor_neighbors": [40, 80, 300],
+    "n_anchor_neighbors": [40, 80, 1000],
+    "alpha": [1e-1, 1e0, 1e1, 1e2, 1e4],
     "n_neighbors": [5, 10, 20, 40, 80],
+    "assignment_neighbors": [15],
     "neighborhood": ["boosted", "learned", "forest", "euclidean", "piecewise"],
 }
 

@@ -42,7 +42,8 @@ def test_the_papers_grid_has_its_million_configurations_on_raw_features():
 def test_a_named_grid_searches_its_own_values(grid, search):
     X, y = load_iris(return_X_y=True)
     model = search(grid, time_budget=1e-6, random_state=0).fit(X, y)
-    expected = grids.GRIDS[grid]
+    classify = search is FALLClassifierCV
+    expected = grids.named_grid(grid, prefer="accurate", classify=classify)
     assert set(model.best_params_) == set(expected)
     assert all(value in expected[name] for name, value in model.best_params_.items())
     assert len(model.cv_results_["mean_test_score"]) == len(ParameterGrid(expected))

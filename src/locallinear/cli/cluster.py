@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..runtime.extras import extra
 from ..runtime.progress import working
-from ..search.grids import GRIDS
+from ..search.grids import named_grid
 from ..tables.encoding import Encoding, fit_encoding
 from ..tables.estimators import TableClassifier, TableRegressor
 from ..tables.read import PARQUET
@@ -74,7 +74,7 @@ def fit_on_cluster(data: Path, options: Options) -> TableModel:
     )
     if m == 1:
         targets = targets[targets.columns[0]]
-    grid = GRIDS[options["grid"]]
+    grid = named_grid(options["grid"], prefer="accurate", classify=problem.classify)
     if options["scaling"]:
         grid = grid | {"scaling": [options["scaling"]]}
     if encoding.indicators:

@@ -17,7 +17,7 @@ from ..runtime.budgets import BudgetWarning
 from ..runtime.progress import duration, watched, working
 from ..search.companion import Companion, companion_of
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
-from ..search.grids import GRIDS
+from ..search.grids import named_grid
 from ..tables.encoding import fit_encoding
 from ..tables.estimators import TableClassifier, TableRegressor
 from ..tables.kinds import KINDS
@@ -143,7 +143,9 @@ def make_model(problem: Problem, options: Options, budget: float | None, verbose
     if options["grid"] != "default" or options["scaling"]:
         if model == "ensemble":
             raise BadInput("--grid and --scaling are for --model single; leave them out.")
-        grid = options["grid"] if isinstance(options["grid"], dict) else GRIDS[options["grid"]]
+        grid = options["grid"]
+        if isinstance(grid, str):
+            grid = named_grid(grid, prefer="accurate", classify=problem.classify)
         if options["scaling"]:
             grid = grid | {"scaling": [options["scaling"]]}
         search: Any = FALLClassifierCV if problem.classify else FALLRegressorCV

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models.fall import FALL
 from ..search import estimators as local
-from ..search.grids import GRIDS, Grid
+from ..search.grids import Grid, named_grid
 from .estimators import FALLClassifier, FALLRegressor
 from .explanation import DaskExplanation
 from .geometry import NEIGHBORHOODS
@@ -69,8 +69,8 @@ class DaskSearchCV(MetaEstimatorMixin, BaseEstimator):
         """The grid to search; those with names are without what models on Dask cannot do."""
         if not isinstance(self.grid, str):
             return self.grid
-        simple = self.grid == "default" and self.prefer == "simple"
-        return for_cluster(GRIDS["simple" if simple else self.grid])
+        classify = isinstance(self, ClassifierMixin)
+        return for_cluster(named_grid(self.grid, prefer=self.prefer, classify=classify))
 
     def predict(self, X: Any) -> da.Array:
         """Predict with the best estimator."""

@@ -55,13 +55,16 @@ class AnchorSet:
         # Without a penalty, as with squares alone, the solution comes from the decomposition.
         smooth = np.array([alpha == 0 or l1_ratio == 0 for alpha in alphas])
         squared, mixed = np.extract(smooth, alphas), np.extract(~smooth, alphas)
-        for chunk in row_chunks(k, min(n_near, self.near.shape[1]) * (d + m) * 8 * 4):
+        # Where all anchors have all samples as neighbours, they have one model.
+        different = k if n_near < self.fold.n_searchable else min(k, 1)
+        for chunk in row_chunks(different, min(n_near, self.near.shape[1]) * (d + m) * 8 * 4):
             if squared.size:
                 part = self._neighborhoods(chunk, n_near)
                 path[smooth, chunk] = ridge_path(*part, squared, fit_intercept)
             if mixed.size:
                 moments = self._moments(chunk, n_near, fit_intercept)
                 path[~smooth, chunk] = moments.elastic_net_path(mixed, l1_ratio)
+        path[:, different:] = path[:, :1]
         return path
 
     def _neighborhoods(self, chunk: slice, n_near: int) -> tuple[Array, Array, Array]:

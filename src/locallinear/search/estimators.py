@@ -28,6 +28,7 @@ from ..checks.arguments import check_sample_weights
 from ..checks.inputs import validated_classes, validated_targets
 from ..checks.parameters import GEOMETRY, N_JOBS, Floats
 from ..io import register
+from ..kernels.local.probabilities import class_probabilities
 from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
@@ -40,9 +41,9 @@ from ..runtime.progress import Progress
 from ..runtime.threads import processes_chosen
 from . import scores as _scores
 from .folds import Split
-from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges
+from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges, is_for_classes, named_grid
 from .planning import Samples, plan_search
-from .preference import preferred, price_of_simplicity
+from .preference import finalists, preferred, price_of_simplicity, without_split
 from .processes import SpreadSearch
 from .results import results_of
 from .search import Search
@@ -184,8 +185,7 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         """
         X, y, weights, seed = samples.X, samples.y, samples.weights, samples.seed
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
-        simple = self.grid == "default" and self.prefer == "simple"
-        grid = check_grid("simple" if simple else self.grid, estimator)
+        grid = self._values(estimator)
         fixed = {name: [value] for name, value in estimator.get_params().items()}
         all_values = {name: grid.get(name, fixed[name]) for name in set(fixed) - NOT_SEARCHED}
         schedule, splits = plan_search(
@@ -234,14 +234,38 @@ class _SearchCV(MetaEstimatorMixin, HowSure, WithoutItself):
         self.cv_results_ = results_of(search, grid, effective_n_jobs(self.n_jobs))
         mean = self.cv_results_["mean_test_score"]
         self.n_configurations_ = int(np.count_nonzero(np.isfinite(mean)))
-        self.best_index_ = preferred(self.cv_results_, self.n_splits_, self.prefer)
-        self.best_score_ = float(mean[self.best_index_])
-        position = np.unravel_index(self.best_index_, search.scores.shape[1:])
+        self._take(search, preferred(self.cv_results_, self.n_splits_, self.prefer))
+
+    def _take(self, search: Search, row: int) -> None:
+        """Make the configuration in this row of the results the best one."""
+        self.best_index_ = row
+        self.best_score_ = float(self.cv_results_["mean_test_score"][row])
+        position = np.unravel_index(row, search.scores.shape[1:])
         self.best_params_ = {
             name: search.grid[name][i]
             for name, i in zip(search.axes, position, strict=True)
-            if name in grid
+            if f"param_{name}" in self.cv_results_
         }
+
+    def _values(self, estimator: FALL) -> Grid:
+        """The grid as lists of valid values."""
+        if isinstance(self.grid, str):
+            classify = isinstance(self, ClassifierMixin)
+            return named_grid(self.grid, prefer=self.prefer, classify=classify)
+        return check_grid(self.grid, estimator)
+
+    def params_without(self, split: int) -> dict[str, Any]:
+        """The parameters that the search chooses without one of its splits."""
+        check_is_fitted(self)
+        row = self._best_without(split)
+        if row is None:
+            return self.best_params_
+        values = {name: self.cv_results_[f"param_{name}"][row] for name in self.best_params_}
+        return {n: v.item() if isinstance(v, np.generic) else v for n, v in values.items()}
+
+    def _best_without(self, split: int) -> int | None:
+        """The row that is best without one of the splits; None where no row has a score."""
+        return without_split(self.cv_results_, self.n_splits_, split, self.prefer)
 
     def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, NDArray[Any]]:
         """Checked inputs and targets."""
@@ -451,9 +475,9 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
     Parameters
     ----------
     grid : {"default", "classes", "paper", "simple"} or dict, default="default"
-        The configurations to try: the library's choice, the same with more neighbours for
-        probabilities, the paper's space of 1,078,000 configurations, those with few anchors in the
-        units of the data, or lists of values for parameters of `FALLClassifier`.
+        The configurations to try: the library's choice for classes (by both names), the paper's
+        space of 1,078,000 configurations, those with few anchors in the units of the data, or lists
+        of values for parameters of `FALLClassifier`.
     cv : int, splitter or iterable, default=3
         As in scikit-learn: a number makes splits that keep the shares of the classes. If the
         samples are sorted by time, give a splitter: TimeSeriesSplit().
@@ -468,9 +492,10 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
         from the keyboard also keeps the best so far. A warning says where the first configuration
         and the last fit alone take much longer.
     scoring : str or callable, default=None
-        As in scikit-learn; None is the accuracy, which is fast. "neg_mean_squared_error" is that
-        of the scores, with the classes as 0 and 1: it is as fast, and better where probabilities
-        matter. Any other scorer is called once per configuration and split.
+        As in scikit-learn; None is the accuracy, which is fast. With the library's grid,
+        probabilities then decide among the most accurate configurations: see Notes.
+        "neg_mean_squared_error" is that of the scores, with the classes as 0 and 1, and as fast.
+        Any other scorer is called once per configuration and split.
     prefer : {"accurate", "simple"}, default="accurate"
         "simple" takes the simplest configuration whose mean score is within one standard error
         (over the splits) of the best: with the fewest anchors, then the largest `anchor_alpha` and
@@ -508,6 +533,16 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
     classes_ : array (m,)
         The classes, in the order of `predict_proba`.
 
+    Notes
+    -----
+    Accuracies of thousands of configurations differ by few samples, so that chance decides which is
+    the highest. With the grid "default" or "classes" and scoring None, those whose accuracy is
+    within one standard error of the highest are nearly as good. Of these, the most accurate one for
+    each `alpha` and `n_anchor_neighbors` is a finalist, and the finalist whose calibrated
+    probabilities have the least log loss on the samples that the splits had left out is taken. So
+    the rank of the best configuration need not be 1. With any other grid or scoring, the highest
+    score decides alone, as in GridSearchCV.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -519,6 +554,8 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
     """
 
     _estimator_class = FALLClassifier
+    _private_fitted: ClassVar[tuple[str, ...]] = ("_losses",)
+    _losses: dict[int, Array]  # of the finalists' probabilities: a sum per split
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -540,18 +577,41 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, _SearchCV):
         weights: Array | None,
         splits: list[tuple[Rows, Rows]],
     ) -> dict[str, Any]:
-        """The map to probabilities that fits the samples best that the splits had left out."""
-        classes = np.unique(y)
-        scores = [
-            scores_of_all(of_split, y[train], classes)
-            for of_split, (train, _) in zip(
-                search.predictions_of(self.best_index_), splits, strict=True
-            )
-        ]
-        tested = np.concatenate([test for _, test in splits])
+        """The map to probabilities that fits the samples best that the splits had left out.
+
+        With the library's grid, takes the finalist whose probabilities lose the least on them.
+        """
+        classes, tested = np.unique(y), np.concatenate([test for _, test in splits])
         Y = (y[tested, None] == classes).astype(np.float64)
-        v = None if weights is None else weights[tested]
-        return {"calibration_": calibration_of(np.concatenate(scores), Y, v)}
+        v = np.ones(len(tested)) if weights is None else weights[tested]
+        of_split = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+        maps: dict[int, dict[str, float]] = {}
+        self._losses = {}
+        for row in self._finalists(search, len(tested)):
+            if maps and not search.schedule.has_time_for(
+                self.cv_results_["param_neighborhood"][row]
+            ):
+                break
+            predictions = zip(search.predictions_of(row), splits, strict=True)
+            scores = [scores_of_all(part, y[train], classes) for part, (train, _) in predictions]
+            maps[row] = calibration_of(np.concatenate(scores), Y, v)
+            p = class_probabilities(np.concatenate(scores), **maps[row])
+            lost = -np.log((p * Y).sum(axis=1))
+            self._losses[row] = np.bincount(of_split, v * lost, len(splits)).astype(np.float64)
+        self._take(search, min(maps, key=lambda row: self._losses[row].sum()))
+        return {"calibration_": maps[self.best_index_]}
+
+    def _finalists(self, search: Search, n_tested: int) -> list[int]:
+        """The rows of the results among which probabilities decide; the best one comes first."""
+        open_choice = self.scoring is None and self.prefer == "accurate" and not search.interrupted
+        if open_choice and is_for_classes({name: search.grid[name] for name in self.best_params_}):
+            return finalists(self.cv_results_, self.n_splits_, n_tested)
+        return [self.best_index_]
+
+    def _best_without(self, split: int) -> int | None:
+        if len(self._losses) == 1:
+            return super()._best_without(split)
+        return min(self._losses, key=lambda row: np.delete(self._losses[row], split).sum())
 
     def _targets_and_metric(
         self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None

@@ -27,6 +27,21 @@ LIMITS |= {"n_anchors": (1,), "n_neighbors": (1,)}
 LIMITS |= {"n_anchor_neighbors": (1,), "assignment_neighbors": (1,)}
 
 
+def named_grid(name: str, *, prefer: str, classify: bool) -> Grid:
+    """The grid of a name; "default" depends on what is preferred, and on the targets."""
+    if name == "default" and prefer == "simple":
+        return SIMPLE
+    return CLASSES if name == "default" and classify else GRIDS[name]
+
+
+def is_for_classes(grid: Grid) -> bool:
+    """Whether a grid is that for classes, or has a part of its values, beside other parameters."""
+    return all(
+        name in grid and all(value in values for value in grid[name])
+        for name, values in CLASSES.items()
+    )
+
+
 def edges(grid: Grid, best: dict[str, Any]) -> Iterator[str]:
     """The best values that are the smallest or largest of a range of three numbers or more."""
     for name, value in best.items():

@@ -23,8 +23,7 @@ from ..models.fall import FALL
 from ..runtime.budgets import Budget
 from ..runtime.progress import Bar
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
-from ..search.grids import GRIDS, Grid
-from ..search.preference import preferred
+from ..search.grids import GRIDS, Grid, named_grid
 from ..search.splits import Folds
 
 Array = NDArray[np.float64]
@@ -129,7 +128,7 @@ def learn(model: Any, task: Task) -> Learnt:
     best = getattr(fitted, "best_estimator_", fitted)
     chosen = [best] * (task.folds.max() + 1)
     if getattr(fitted, "n_splits_", None) == len(chosen) > 1:
-        chosen = [_without_fold(fitted, best, k) for k in range(len(chosen))]
+        chosen = [clone(best).set_params(**fitted.params_without(k)) for k in range(len(chosen))]
     search = fitted if best is not fitted else None
     return Learnt(best, search, _unseen(best, chosen, task))
 
@@ -174,8 +173,11 @@ def _adapted(given: Any, task: Task, splits: Folds, indicators: Grid) -> Any:
     if grid is None and given.estimator is not None:
         given.set_params(estimator=_adapted(clone(given.estimator), task, splits, indicators))
     elif grid is not None:
-        simple = grid == "default" and getattr(given, "prefer", None) == "simple"
-        values = GRIDS["simple" if simple else grid] if isinstance(grid, str) else grid
+        values = grid
+        if isinstance(grid, str):
+            prefer = getattr(given, "prefer", "accurate")
+            classify = is_classifier(given) and not isinstance(given, Ensemble)
+            values = named_grid(grid, prefer=prefer, classify=classify)
         given.set_params(**{name: indicators | values})
         if given.cv is None or isinstance(given.cv, int):
             given.set_params(cv=splits)
@@ -206,27 +208,6 @@ def _sampled_splits(task: Task) -> Folds:
     rows = sampled_rows(task)
     folds = task.folds[rows]
     return Folds((rows[folds != k], rows[folds == k]) for k in np.unique(folds))
-
-
-def _without_fold(search: Any, best: FALL, k: int) -> FALL:
-    """The best configuration by the scores of all folds but one, not fitted."""
-    results, n_splits = search.cv_results_, search.n_splits_
-    others = [results[f"split{i}_test_score"] for i in range(n_splits) if i != k]
-    scores = np.array(others)
-    mean = scores.mean(axis=0)
-    if not np.isfinite(mean).any():
-        return best
-    order = np.where(np.isfinite(mean), -mean, np.inf)
-    part = results | {
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=0),
-        "rank_test_score": order,
-    }
-    row = preferred(part, n_splits - 1, search.prefer)
-    names = [name for name in results if name.startswith("param_")]
-    values = {name.removeprefix("param_"): results[name][row] for name in names}
-    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in values.items()}
-    return clone(best).set_params(**plain)
 
 
 def _unseen(best: Any, chosen: list[Any], task: Task) -> NDArray:
