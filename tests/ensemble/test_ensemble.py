@@ -615,7 +615,9 @@ def test_verbose_shows_how_many_members_are_fitted(make_samples, capsys):
     assert "3 of 3 members" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("seconds", "n_members"), [(0.0, 12), (5.0, 12), (10.0, 4), (200.0, 4)])
+@pytest.mark.parametrize(
+    ("seconds", "n_members"), [(0.0, 12), (5.0, 12), (10.0, 4), (33.0, 4), (40.0, 2), (200.0, 1)]
+)
 def test_how_many_members_there_are_follows_from_the_time_of_one_group(seconds, n_members):
     model = FALLEnsembleRegressor(12, n_neighborhoods=4)
     assert model._n_members(Budget(100.0), seconds) == n_members

@@ -213,10 +213,12 @@ class ChoosesKinds(Mean):
 
         More anchors per neighbourhood gain little. As the fit goes on, it may end with fewer.
         """
-        n_groups = min(self.n_estimators, self.n_neighborhoods)
-        if budget.left() <= 0:
+        n_groups, left = min(self.n_estimators, self.n_neighborhoods), budget.left_to_fit()
+        if left <= 0:
             return 1
-        if budget.left_to_fit() < LARGE_GROUP * n_groups * seconds:
+        if left < LARGE_GROUP * seconds:  # all members may be in one group
+            return min(n_groups, max(1, int(left / seconds)))
+        if left < LARGE_GROUP * n_groups * seconds:
             return n_groups
         return self.n_estimators
 
