@@ -40,8 +40,8 @@ RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 80, 1 / 3, 20_000
 BOOSTED_TREES, LEARNING_RATE = 125, 0.1
 BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 16, 5000, 3
 ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
-# Classes are noise around probabilities: of many samples, trees see more and have more leaves, which
-# hold more samples each. Fewer trees grow, since late ones follow the noise.
+# Classes are noise around probabilities: leaves hold more samples, and fewer trees grow, since late
+# ones follow the noise. Of many samples, trees see more, and have more leaves.
 CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF, CLASS_LEAVES = 80, 20_000, 20, 512
 
 # A split of a piecewise linear tree looks at half of the features, at most at PIECEWISE_FEATURES,
