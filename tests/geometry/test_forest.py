@@ -17,7 +17,14 @@ from locallinear.geometry import leaf_neighbors
 from locallinear.geometry.leaf_neighbors import LeafNeighbors, Lists, Tables
 from locallinear.geometry.nearness import nearness_from_arrays
 from locallinear.geometry.neighbors import leave_out
-from locallinear.geometry.trees import CLASS_MIN_LEAF, GROWERS, grow_boosted, grow_piecewise
+from locallinear.geometry.trees import (
+    CLASS_LEAVES,
+    CLASS_MIN_LEAF,
+    GROWERS,
+    MAX_LEAVES,
+    grow_boosted,
+    grow_piecewise,
+)
 from problems import needle
 
 FEW = np.arange(4)
@@ -362,3 +369,14 @@ def test_leaves_of_boosted_trees_hold_more_samples_where_targets_are_classes():
         codes = grow_boosted(X, Y, None, FEW, 0, None).leaves(X)
         least.append(min(np.unique(of_tree, return_counts=True)[1].min() for of_tree in codes.T))
     assert least[0] >= CLASS_MIN_LEAF > least[1]
+
+
+def test_boosted_trees_of_many_classified_samples_have_more_leaves():
+    rng = np.random.default_rng(0)
+    X = rng.random((8000, 3))
+    y = (X[:, 0] + np.sin(9 * X[:, 1]) + 0.1 * rng.normal(size=len(X)) > 0.8).astype(float)
+    most = [
+        grow_boosted(X, Y, None, np.arange(3), 0, 1).n_leaves
+        for Y in (np.column_stack([1 - y, y]), y[:, None])
+    ]
+    assert most[1] <= MAX_LEAVES < most[0] <= CLASS_LEAVES

@@ -40,9 +40,9 @@ RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 80, 1 / 3, 20_000
 BOOSTED_TREES, LEARNING_RATE = 125, 0.1
 BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 16, 5000, 3
 ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
-# Classes are noise around probabilities: of many samples trees see more, leaves hold more of them,
-# and fewer trees grow, since late ones follow the noise.
-CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF = 80, 20_000, 20
+# Classes are noise around probabilities: leaves hold more samples, and fewer trees grow, since late
+# ones follow the noise. Of many samples, trees see more, and have more leaves.
+CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF, CLASS_LEAVES = 80, 20_000, 20, 512
 
 # A split of a piecewise linear tree looks at half of the features, at most at PIECEWISE_FEATURES,
 # with a few random cuts each. A model has at most MAX_SLOPES slopes, in standard deviations.
@@ -89,11 +89,12 @@ def grow_boosted(
 
     rng = check_random_state(random_state)
     samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
-    n_trees, max_rows, min_leaf = BOOSTED_TREES, BOOSTED_ROWS, MIN_LEAF
+    n_trees, max_rows, min_leaf, most = BOOSTED_TREES, BOOSTED_ROWS, MIN_LEAF, MAX_LEAVES
     if are_classes(Y):
         n_trees, max_rows, min_leaf = CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF
+        most = CLASS_LEAVES
     rows, seeds = zip(*(samples.draw(rng, max_rows) for _ in range(n_trees)), strict=True)
-    max_leaves = int(np.clip(len(rows[0]) // ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES))
+    max_leaves = int(np.clip(len(rows[0]) // ROWS_PER_LEAF, MIN_LEAVES, most))
     feature, cut, right = np.empty((3, n_trees * (2 * max_leaves - 1)), dtype=np.int32)
     gains = np.zeros(len(features))
     roots = grow_boosted_trees(
