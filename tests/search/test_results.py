@@ -28,7 +28,7 @@ from searches import GRID, SIZE, quiet_loop
 def test_the_grid_of_classes_is_refused_for_numbers():
     X, y = np.arange(20.0)[:, None], np.arange(20.0)
     for model in (FALLRegressorCV("classes"), FALLEnsembleRegressor(search="classes")):
-        with pytest.raises(ValueError, match="='classes' is for classifiers, and FALLRegressor is"):
+        with pytest.raises(ValueError, match="='classes' is for classifiers, and this model"):
             model.fit(X, y)
 
 

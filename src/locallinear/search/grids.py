@@ -31,7 +31,17 @@ def named_grid(name: str, *, prefer: str, classify: bool) -> Grid:
     """The grid of a name; "default" depends on what is preferred, and on the targets."""
     if name == "default" and prefer == "simple":
         return SIMPLE
-    return CLASSES if name == "default" and classify else GRIDS[name]
+    return CLASSES if name == "default" and classify else _grid_called(name, classify, "grid")
+
+
+def _grid_called(name: str, classify: bool, argument: str) -> Grid:
+    """The grid of a name, if it fits the targets."""
+    if name == "classes" and not classify:
+        raise ValueError(
+            f"{argument}='classes' is for classifiers, and this model predicts numbers; use "
+            "'default'"
+        )
+    return GRIDS[name]
 
 
 def is_for_classes(grid: Grid) -> bool:
@@ -61,13 +71,8 @@ def check_grid(
 
     `argument` is the name by which error messages call the grid.
     """
-    if grid == "classes" and not is_classifier(estimator):
-        raise ValueError(
-            f"{argument}='classes' is for classifiers, and {type(estimator).__name__} is none; use "
-            "'default'"
-        )
     if isinstance(grid, str):
-        return GRIDS[grid]
+        return _grid_called(grid, is_classifier(estimator), argument)
     known = sorted(set(estimator.get_params()) - NOT_SEARCHED)
     unknown = [name for name in grid if name not in known]
     if unknown:
