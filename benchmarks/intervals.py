@@ -17,9 +17,9 @@ regression, all with LightGBM (500 trees at a rate of 0.05); crepes with LightGB
 neighbours; quantile-forest and NGBoost as they come.
 
 Slopes. Functions with known slopes (`_functions.py`): the share of queries and features whose true
-slope lies within slope ± z times `slopes_std`. It is the mean of the true slopes at the query's
-neighbours, with their weights, which is what a local linear model estimates; `at the query` is the
-share for the true slope at the very point.
+slope lies within slope ± z times `slopes_std`. `at the query` is the true slope at the very point;
+`mean slope` is the mean of the true slopes at the query's neighbours, with their weights. "all" is
+the share over the functions, each with the same number of cases.
 
 Each finished run is a row of benchmarks/intervals.csv, so that the command goes on where it was
 stopped. If a run was made several times, the last row counts. Each run has one thread. `--jobs`

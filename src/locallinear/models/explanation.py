@@ -167,9 +167,8 @@ class LocalExplanation:
         all members of an ensemble, differ by more than noise makes them differ. Anchors that are
         no ridge models are taken as known.
 
-        coef ± 1.645 coef_std is meant to contain, in 90 % of cases, the mean of the function's
-        slopes at the neighbours, with their weights. The slope at the very point differs from it
-        where the function bends within the neighbourhood.
+        coef ± 1.645 coef_std is meant to contain the slope at the very point in 90 % of cases. It
+        contains it less often where the function bends much within the neighbourhood.
         """
         if self.log is not None and self.growth is not None:
             return self.log.coef_std * self.growth[:, None]
