@@ -23,7 +23,7 @@ from ..io import save
 from ..models.explanation import LocalExplanation
 from ..models.moments import Moments
 from ..runtime.budgets import Budget
-from ..search.estimators import fixed_seed
+from ..search.seeds import fixed_seed
 from .cells import pandas_module
 from .encoding import Encoding, fit_encoding
 from .importances import importances_of
