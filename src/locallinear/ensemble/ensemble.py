@@ -28,9 +28,9 @@ from ..models.siblings import groups_of, in_order_of, sharing_memory
 from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
-from ..search.estimators import fixed_seed
 from ..search.grids import GRIDS
 from ..search.planning import Samples
+from ..search.seeds import fixed_seed
 from .choosing import ChoosesKinds
 from .groups import Group, make_groups, plan_groups
 from .members import (

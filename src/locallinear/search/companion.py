@@ -19,7 +19,8 @@ from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 from ..grids import SIMPLE
 from ..models.fall import FALL
 from ..runtime.budgets import Budget
-from .estimators import FALLClassifierCV, FALLRegressorCV, fixed_seed
+from .estimators import FALLClassifierCV, FALLRegressorCV
+from .seeds import fixed_seed
 from .splits import draw_rows
 
 Array = NDArray[np.float64]

@@ -1,6 +1,6 @@
 """TableRegressor and TableClassifier: models of raw tables, as scikit-learn's estimators.
 
-`estimator.py` has what both share.
+`learning.py` and `answers.py` have what both share, `numeric_targets.py` the scale of a target.
 """
 
 from typing import Any, ClassVar, Self
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -18,21 +18,16 @@ from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
-from .estimator import TableEstimator
-from .procedure import Task, quick_error
-from .scale import LARGEST_LOG, SCALES, LogScale, in_units, may_be_log, to_units
-from .targets import class_labels, numeric_targets
+from .learning import TableEstimator
+from .numeric_targets import NumericTargets
+from .scale import SCALES
+from .targets import class_labels
 
 Array = NDArray[np.float64]
 
-# The log is taken where its error in units is below this part of that without.
-CLEARLY_BETTER = 0.97
-# Seconds of a time budget below which both are not compared.
-LEAST_BUDGET = 20.0
-
 
 @register
-class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
+class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
     """Regression on a raw table: text, categories, dates and gaps as they are.
 
     Columns are understood and become features, parameters are chosen by cross-validation, and
@@ -234,105 +229,6 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, TableEstimator):
         """Predictions of the training rows, each without itself, in units."""
         check_is_fitted(self)
         return self._back(self.estimator_.loo_prediction_)
-
-    @property
-    def is_log_(self) -> bool:
-        """Whether the log of the target is modelled."""
-        check_is_fitted(self)
-        return self._scales is not None
-
-    # --- The scale of the target -----------------------------------------------------------------
-
-    def _read_targets(self, y: Any) -> tuple[Array, list[str]]:
-        return numeric_targets(y, type(self).__name__)
-
-    def _choose_scale(self, task: Task) -> None:
-        y = task.y
-        self._scales = None
-        if self.target == "identity" or (self.target == "auto" and not may_be_log(y)):
-            return
-        columns = y.reshape(len(y), -1).T
-        _check_log(columns)
-        scales = [LogScale.fit(column) for column in columns]
-        if self.target == "log" or self._log_is_better(task, scales[0]):
-            self._scales = scales
-
-    def _log_is_better(self, task: Task, scale: LogScale) -> bool:
-        """Whether a small search says so; not asked where the time is short."""
-        if task.budget.seconds < LEAST_BUDGET:
-            return False
-        return quick_error(task, scale) < CLEARLY_BETTER**2 * quick_error(task)
-
-    def to_model_scale(self, y: Array) -> Array:
-        """Targets as `table_model` has them: logs, or as they are."""
-        if self._scales is None:
-            return y
-        columns = y.reshape(len(y), -1).T
-        _check_log(columns)
-        for scale, column in zip(self._scales, columns, strict=True):
-            scale.check_has_log(column)
-        logs = [scale.forward(c) for scale, c in zip(self._scales, columns, strict=True)]
-        return np.column_stack(logs).reshape(y.shape)
-
-    def _set_judgement(self, y: Array, unseen: NDArray, weights: Array | None) -> None:
-        if self._scales is not None:
-            columns = zip(self._scales, _columns(y), _columns(unseen), strict=True)
-            self._scales = [scale.with_errors(own, said) for scale, own, said in columns]
-        self.cv_prediction_ = self._back(unseen)
-        known = ~np.isnan(unseen.reshape(len(y), -1)).any(axis=1)
-        v = None if weights is None else weights[known]
-        self.cv_score_ = float(r2_score(y[known], self.cv_prediction_[known], sample_weight=v))
-
-    def _back(self, predicted: NDArray) -> NDArray:
-        """What the model says, in units."""
-        return predicted if self._scales is None else in_units(self._scales, predicted)
-
-    def quantiles_in_units(self, found: Array) -> Array:
-        """Quantiles of the model's scale, (q, .) or (q, m, .), such as intervals, in units."""
-        if self._scales is None:
-            return found
-        if len(self._scales) == 1:
-            return self._scales[0].back_quantile(found)
-        parts = [s.back_quantile(found[:, t]) for t, s in enumerate(self._scales)]
-        return np.stack(parts, axis=1)
-
-    def in_units(self, why: LocalExplanation) -> LocalExplanation:
-        """An explanation by `table_model` as `explain` returns it."""
-        return self._of_this(why if self._scales is None else to_units(self._scales, why))
-
-    def _extra_state(self) -> dict[str, Any]:
-        scales = None if self._scales is None else [scale.to_dict() for scale in self._scales]
-        return {"scales": scales}
-
-    def _restore_extra(self, state: dict[str, Any]) -> None:
-        scales = state["scales"]
-        self._scales = None if scales is None else [LogScale.from_dict(s) for s in scales]
-
-    @property
-    def _page_targets(self) -> list[str]:
-        if self._scales is None:
-            return self.target_names_
-        return [f"log of {name}" for name in self.target_names_]
-
-
-def _check_log(columns: NDArray) -> None:
-    """Refuse targets that have no logarithm on the scale of the model."""
-    if columns.min() < 0:
-        raise ValueError(
-            f"target='log' needs targets of 0 or more, but one is {columns.min():g}; use "
-            "'identity', or subtract the smallest"
-        )
-    largest = float(np.exp(LARGEST_LOG))
-    if columns.max() > largest:
-        raise ValueError(
-            f"target='log' needs targets of at most {largest:.2g}, but one is {columns.max():.3g}; "
-            "divide them by a power of ten first"
-        )
-
-
-def _columns(values: NDArray) -> NDArray:
-    """Targets (n,) or (n, m) one after the other, (m, n)."""
-    return values.reshape(len(values), -1).T
 
 
 @register

@@ -1,14 +1,16 @@
-"""What TableRegressor and TableClassifier share: everything but the meaning of the targets.
+"""How a model of a raw table learns: its fit, rows that come and go later, and its file.
 
-`fit` reads as what happens: read the table, decide on the encoding, choose the scale of the target,
-learn and judge. Axis letters: n or q rows, c columns, d features, m targets.
+`TableRegressor` and `TableClassifier` share this, and give the targets their meaning. `fit` reads
+as what happens: read the table, decide on the encoding, choose the scale of the target, learn and
+judge. `answers.py` has what a fitted model says. Axis letters: n or q rows, c columns, d features,
+m targets.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
+from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,23 +22,15 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks.arguments import check_groups, check_sample_weights, check_some_weight
 from ..checks.parameters import N_JOBS, Floats
 from ..io import save
-from ..models.explanation import LocalExplanation
-from ..models.moments import Moments
 from ..runtime.budgets import Budget
-from ..search.estimators import fixed_seed
+from ..search.seeds import fixed_seed
+from .answers import TableAnswers
 from .cells import pandas_module
 from .encoding import Encoding, fit_encoding
-from .importances import importances_of
-from .inputs import check_columns, check_some_targets, named_targets, read_inputs, targets_in
-from .model import EncodedModel
+from .inputs import check_some_targets, named_targets, read_inputs, targets_in
 from .procedure import Task, best_params, fold_numbers, learn
-from .scale import LogScale
 from .stored import check_stored_attributes
-from .table import Table, as_table, collected
-from .targets import outputs
-
-if TYPE_CHECKING:
-    import pandas
+from .table import as_table, collected
 
 Array = NDArray[np.float64]
 
@@ -45,7 +39,7 @@ FITTED = ["best_params_", "cv_prediction_", "cv_score_", "target_names_"]
 FITTED += ["n_features_in_", "feature_names_in_", "_folds"]
 
 
-class TableEstimator(Moments):
+class TableEstimator(TableAnswers):
     """A model of raw tables without the meaning of the targets, which a subclass gives."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -59,10 +53,6 @@ class TableEstimator(Moments):
     _private_fitted: ClassVar[tuple[str, ...]] = (
         *("_encoding", "_folds", "_importances", "_scales"),
     )
-    _is_classifier: bool
-    cv_prediction_: NDArray | None
-    cv_score_: float
-    _scales: list[LogScale] | None = None
 
     def __init__(
         self,
@@ -82,9 +72,6 @@ class TableEstimator(Moments):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -172,13 +159,6 @@ class TableEstimator(Moments):
         self._forget_judgement()
         return self
 
-    def at_this_moment(self) -> Self:
-        """The model as it is now: rows that come or go later do not reach it."""
-        now = super().at_this_moment()
-        if "estimator_" in now.__dict__:
-            now.estimator_ = now.estimator_.at_this_moment()
-        return now
-
     def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Add rows to a fitted model, with the encoding that it has."""
         self.learn_and_note(X, y, sample_weight)
@@ -252,139 +232,6 @@ class TableEstimator(Moments):
         self.cv_prediction_, self.cv_score_ = None, np.nan
         self.__dict__.pop("_importances", None)
 
-    # --- What there is of a fitted model ---------------------------------------------------------
-
-    @property
-    def encoding_(self) -> "pandas.DataFrame":
-        """What became of each column of the table, and why."""
-        check_is_fitted(self)
-        return self._encoding.to_frame()
-
-    @property
-    def n_samples_fit_(self) -> int:
-        """How many rows the model keeps."""
-        check_is_fitted(self)
-        return self.estimator_.n_samples_fit_
-
-    @property
-    def table_model(self) -> EncodedModel:
-        """The estimator behind its encoding, as pictures and reports take it.
-
-        Where the log of the target was modelled, it is in logs.
-        """
-        check_is_fitted(self)
-        now = self.at_this_moment()
-        return EncodedModel(
-            now._encoding,
-            now.estimator_,
-            now._page_targets,
-            now.true_targets,
-            None if now.cv_prediction_ is None else (now.cv_prediction_, now._folds),
-            now._scales,
-            now.target_names_,
-        )
-
-    @property
-    def folds_(self) -> NDArray[np.intp]:
-        """The fold of each training row in `cv_prediction_`, (n,)."""
-        check_is_fitted(self)
-        return self._folds
-
-    def true_targets(self, X: Any) -> NDArray:
-        """The targets that rows of a table hold, on the scale of `table_model`."""
-        table, names = as_table(X, self._encoding.missing), tuple(self.target_names_)
-        return self.to_model_scale(outputs(table, names, classify=self._is_classifier))
-
-    @property
-    def column_numbers(self) -> NDArray[np.intp]:
-        """The number of the column that each feature of `estimator_` comes from, (d,)."""
-        return self._encoding.owners
-
-    @property
-    def feature_importances_(self) -> Array:
-        """How much each column moves predictions, (c,): computed when it is first read.
-
-        The mean squared change of predictions when a column's cells are exchanged between rows,
-        as parts of the sum over all columns. Columns that are left out have 0.
-        """
-        check_is_fitted(self)
-        if "_importances" not in self.__dict__:
-            moved = importances_of(self._encoding, self.estimator_)
-            columns = [name for name, _ in self._encoding.reasons]
-            self._importances = np.array([moved.get(name, 0.0) for name in columns])
-        return self._importances
-
-    def encode(self, X: Any) -> "pandas.DataFrame":
-        """The features that `estimator_` takes, (q, d)."""
-        table = self.read(X)
-        return self._encoding.inputs(table)
-
-    def read(self, X: Any) -> Table:
-        """Rows as a table with the names of the columns of `fit`."""
-        check_is_fitted(self)
-        return check_columns(self, X, self._encoding)
-
-    def notes(self, X: Any) -> list[str]:
-        """A sentence per column of X with cells that the model does not know."""
-        table = self.read(X)
-        return self._encoding.unseen(table)
-
-    def explain(self, X: Any) -> LocalExplanation:
-        """The exact linear models of the scores of the classes, by column of the table.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like (q, c)
-
-        Returns
-        -------
-        LocalExplanation
-            Contributions and intercept sum to the scores. A cell that is no number has the value
-            1, so that its coefficient is what the cell adds.
-        """
-        now = self.at_this_moment()
-        table = now.read(X)
-        raw = now.estimator_.explain(now._encoding.inputs(table))
-        index = getattr(X, "index", None)
-        cells = now._encoding.cells(table)
-        return now.in_units(now.table_model.by_column(raw, cells, index))
-
-    def explain_samples(self, indices: ArrayLike | None = None) -> LocalExplanation:
-        """Explain rows of the training table, none by itself, as `explain` does new ones."""
-        now = self.at_this_moment()
-        return now.in_units(now.table_model.explain_samples(indices))
-
-    def _of_this(self, why: LocalExplanation) -> LocalExplanation:
-        """An explanation that names this model as the one that was asked."""
-        return replace(why, model=self, target_names=self._unit_names)
-
-    @property
-    def _unit_names(self) -> list[str]:
-        return self.target_names_
-
-    def novelty(self, X: Any) -> Array:
-        """How unusual each row is, (q,), as `FALLRegressor.novelty`."""
-        now = self.at_this_moment()
-        inputs = now.encode(X)
-        return now.estimator_.novelty(inputs)
-
-    def influence(self, X: Any) -> Any:
-        """How much each training row counts in predictions, as `FALLRegressor.influence`.
-
-        Where the log of the target was modelled, in predictions of the log.
-        """
-        now = self.at_this_moment()
-        inputs = now.encode(X)
-        return now.estimator_.influence(inputs)
-
-    def combinations(self, raw: LocalExplanation) -> Array:
-        """The coefficients of columns as combinations of those of features: see `EncodedModel`."""
-        return self.table_model.combinations(raw)
-
-    def by_number(self, values: Array) -> Array:
-        """Values of features by column: see `EncodedModel`."""
-        return self.table_model.by_number(values)
-
     # --- Files -----------------------------------------------------------------------------------
 
     def save(self, path: str | Path | IO[bytes]) -> None:
@@ -442,19 +289,6 @@ class TableEstimator(Moments):
     def _choose_scale(self, task: Task) -> None:
         """Decide on the scale of the targets."""
 
-    def to_model_scale(self, y: NDArray) -> NDArray:
-        """Targets as `table_model` has them."""
-        return y
-
-    def in_units(self, why: LocalExplanation) -> LocalExplanation:
-        """An explanation by `table_model` as `explain` returns it."""
-        return self._of_this(why)
-
     def _set_judgement(self, y: NDArray, unseen: NDArray, weights: Array | None) -> None:
         """Set `cv_prediction_` and `cv_score_`."""
-        raise NotImplementedError
-
-    @property
-    def _page_targets(self) -> list[str]:
-        """Names of what the estimator predicts."""
         raise NotImplementedError
