@@ -56,7 +56,9 @@ class AnchorSet:
         smooth = np.array([alpha == 0 or l1_ratio == 0 for alpha in alphas])
         squared, mixed = np.extract(smooth, alphas), np.extract(~smooth, alphas)
         # Where all anchors have all samples as neighbours, they have one model.
-        different = k if n_near < self.fold.n_searchable else min(k, 1)
+        weights = self.fold.weights  # count samples: a neighbourhood ends where their sum is n_near
+        held = max(self.fold.n_searchable, 0 if weights is None else weights.sum())
+        different = k if n_near < held else min(k, 1)
         for chunk in row_chunks(different, min(n_near, self.near.shape[1]) * (d + m) * 8 * 4):
             if squared.size:
                 part = self._neighborhoods(chunk, n_near)
