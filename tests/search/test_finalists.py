@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from locallinear import FALLClassifierCV, TableClassifier
 from locallinear.grids import CLASSES, DEFAULT, SIMPLE
 from locallinear.models.calibration import calibration_of
+from locallinear.runtime.interrupts import InterruptedWarning
+from locallinear.search.finalists import Finalists, finalists
 from locallinear.search.grids import GRIDS, is_for_classes, named_grid
-from locallinear.search.preference import finalists
 
 # A part of the library's values, so that the search is short.
 PART = {name: values[:1] for name, values in CLASSES.items()} | {
@@ -92,7 +93,7 @@ def test_a_scoring_or_preference_that_a_user_names_decides_alone(options):
     mean = search.cv_results_["mean_test_score"]
     if "scoring" in options:
         assert search.best_index_ == mean.argmax()
-    assert len(search._losses) == 1
+    assert search._finalists is None
 
 
 def test_the_best_score_decides_alone_in_a_grid_of_the_users_own():
@@ -100,14 +101,56 @@ def test_the_best_score_decides_alone_in_a_grid_of_the_users_own():
     assert search.best_index_ == search.cv_results_["mean_test_score"].argmax()
 
 
-def test_without_a_split_the_finalists_are_compared_on_the_others():
+def test_without_a_split_only_the_others_say_who_is_a_finalist_and_who_loses_least():
     search = fitted()
+    results, losses = search.cv_results_, search._finalists.losses
     for split in range(3):
-        rows = list(search._losses)
-        others = [np.delete(search._losses[row], split).sum() for row in rows]
-        row = rows[int(np.argmin(others))]
-        expected = {name: search.cv_results_[f"param_{name}"][row] for name in PART}
+        others = [results[f"split{i}_test_score"] for i in range(3) if i != split]
+        mean = np.mean(others, axis=0)
+        part = results | {
+            "mean_test_score": mean,
+            "std_test_score": np.std(others, axis=0),
+            "rank_test_score": -mean,
+        }
+        rows = finalists(part, 2, 100)
+        row = min(rows, key=lambda row: np.delete(losses[row], split).sum())
+        expected = {name: results[f"param_{name}"][row] for name in PART}
         assert search.params_without(split) == expected
+
+
+def test_classes_without_a_law_are_judged_to_be_predicted_by_chance():
+    right = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(90, 3)), rng.permutation(np.arange(90) % 2)
+        model = TableClassifier(FALLClassifierCV(PART), random_state=seed).fit(X, y)
+        right.append(np.mean(model.cv_prediction_.argmax(axis=1) == y))
+    assert np.mean(right) < 0.5 + 2 * 0.5 / np.sqrt(8 * 90)
+
+
+def test_an_interrupt_between_finalists_keeps_the_best_so_far(monkeypatch):
+    calls = []
+
+    def judge(self, row, *arguments):
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(row)
+        judged(self, row, *arguments)
+
+    judged = Finalists.judge
+    monkeypatch.setattr(Finalists, "judge", judge)
+    with pytest.warns(InterruptedWarning, match="the best of 1 configurations is kept, of"):
+        search = fitted()
+    assert search.best_index_ == calls[0]
+    assert search.predict(samples()[0]).shape == (150,)
+
+
+def test_a_weighted_accuracy_is_one_at_most():
+    X, y = make_blobs(40, centers=2, cluster_std=0.1, random_state=0)
+    for seed in range(10):
+        weights = np.random.default_rng(seed).random(40)
+        search = FALLClassifierCV(PART, cv=FOLDS, random_state=0).fit(X, y, weights)
+        assert search.cv_results_["mean_test_score"].max() <= 1.0
 
 
 def test_without_a_split_the_best_mean_score_of_the_others_decides():
@@ -135,13 +178,28 @@ def test_a_part_of_the_grid_for_classes_is_still_the_librarys():
 
 def test_a_table_gives_a_search_of_classes_the_same_choice():
     X, y = samples()
-    model = TableClassifier(fitted(), random_state=0).fit(X, y)
-    assert len(model.search_._losses) > 1
-    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    model = TableClassifier(FALLClassifierCV(PART, random_state=0), random_state=0).fit(X, y)
+    folds = [
+        (np.flatnonzero(model.folds_ != k), np.flatnonzero(model.folds_ == k)) for k in (0, 1, 2)
+    ]
+    alone = FALLClassifierCV(PART, cv=folds, random_state=0).fit(model.encode(X), y)
+    assert model.best_params_ == alone.best_params_
 
 
-def test_all_anchors_have_one_model_where_their_neighbourhoods_hold_all_samples():
-    search = fitted(PART | {"n_anchors": [1, 30], "n_anchor_neighbors": [1000]})
-    results = search.cv_results_
-    one, many = (results["mean_test_score"][results["param_n_anchors"] == k] for k in (1, 30))
-    assert_allclose(one, many)
+@pytest.mark.parametrize("weights", [None, np.arange(150) % 20 + 1.0])
+@pytest.mark.parametrize("n_near", [120, 1000])
+def test_scores_are_those_of_a_loop_where_neighbourhoods_hold_all_samples(weights, n_near):
+    X, y = samples()
+    grid = PART | {"n_anchors": [1, 30], "n_anchor_neighbors": [n_near]}
+    search = FALLClassifierCV(grid, cv=FOLDS, scoring="accuracy", random_state=0)
+    results = search.fit(X, y, weights).cv_results_
+    for row, score in enumerate(results["mean_test_score"]):
+        params = {name: results[f"param_{name}"][row] for name in grid}
+        loop = []
+        for train, test in FOLDS.split(X, y):
+            some = [None, None] if weights is None else [weights[train], weights[test]]
+            model = (
+                clone(search.best_estimator_).set_params(**params).fit(X[train], y[train], some[0])
+            )
+            loop.append(model.score(X[test], y[test], some[1]))
+        assert_allclose(score, np.mean(loop))

@@ -3,6 +3,7 @@
 `search_cv.py` has what both share.
 """
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
@@ -14,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.inputs import validated_classes, validated_targets
 from ..io import register
-from ..kernels.local.probabilities import class_probabilities
-from ..models.calibration import calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.intervals import ClassSets, Intervals
+from ..runtime.interrupts import InterruptedWarning
+from ..runtime.progress import Bar
 from . import scores as _scores
+from .finalists import Finalists, find_finalists
 from .grids import is_for_classes
-from .preference import finalists
 from .search import Search
 from .search_cv import SearchCV
 
@@ -199,8 +200,8 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
     within one standard error of the highest are nearly as good. Of these, the most accurate one for
     each `alpha` and `n_anchor_neighbors` is a finalist, and the finalist whose calibrated
     probabilities have the least log loss on the samples that the splits had left out is taken. So
-    the rank of the best configuration need not be 1. With any other grid or scoring, the highest
-    score decides alone, as in GridSearchCV.
+    the rank of the best configuration need not be 1. The same holds for a part of the values of
+    this grid. With any other grid or scoring, the highest score decides alone, as in GridSearchCV.
 
     Examples
     --------
@@ -213,8 +214,8 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
     """
 
     _estimator_class = FALLClassifier
-    _private_fitted: ClassVar[tuple[str, ...]] = ("_losses",)
-    _losses: dict[int, Array]  # of the finalists' probabilities: a sum per split
+    _private_fitted: ClassVar[tuple[str, ...]] = ("_finalists",)
+    _finalists: Finalists | None  # None where the highest score decided alone
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -240,37 +241,43 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
 
         With the library's grid, takes the finalist whose probabilities lose the least on them.
         """
-        classes, tested = np.unique(y), np.concatenate([test for _, test in splits])
-        Y = (y[tested, None] == classes).astype(np.float64)
-        v = np.ones(len(tested)) if weights is None else weights[tested]
-        of_split = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-        maps: dict[int, dict[str, float]] = {}
-        self._losses = {}
-        for row in self._finalists(search, len(tested)):
-            if maps and not search.schedule.has_time_for(
-                self.cv_results_["param_neighborhood"][row]
-            ):
-                break
-            predictions = zip(search.predictions_of(row), splits, strict=True)
-            scores = [scores_of_all(part, y[train], classes) for part, (train, _) in predictions]
-            maps[row] = calibration_of(np.concatenate(scores), Y, v)
-            p = class_probabilities(np.concatenate(scores), **maps[row])
-            lost = -np.log((p * Y).sum(axis=1))
-            self._losses[row] = np.bincount(of_split, v * lost, len(splits)).astype(np.float64)
-        self._take(search, min(maps, key=lambda row: self._losses[row].sum()))
-        return {"calibration_": maps[self.best_index_]}
-
-    def _finalists(self, search: Search, n_tested: int) -> list[int]:
-        """The rows of the results among which probabilities decide; the best one comes first."""
+        sizes = [len(test) for _, test in splits]
         open_choice = self.scoring is None and self.prefer == "accurate" and not search.interrupted
-        if open_choice and is_for_classes({name: search.grid[name] for name in self.best_params_}):
-            return finalists(self.cv_results_, self.n_splits_, n_tested)
-        return [self.best_index_]
+        values = {name: search.grid[name] for name in self.best_params_}
+        if open_choice and is_for_classes(values):
+            found = self._finalists = find_finalists(self.cv_results_, sizes)
+        else:
+            found, self._finalists = Finalists([[self.best_index_]]), None
+        show = bool(self.verbose) and len(found.rows) > 1
+        with Bar(len(found.rows), "finalists", title="Comparing probabilities", show=show) as bar:
+            for row in found.rows:
+                kind = self.cv_results_["param_neighborhood"][row]
+                if found.maps and not search.schedule.has_time_for(kind):
+                    break
+                try:
+                    found.judge(row, search.predictions_of(row), y, weights, splits)
+                except KeyboardInterrupt:
+                    if not found.maps:
+                        raise
+                    self._warn_of_interrupt(len(found.maps), len(found.rows))
+                    break
+                bar.advance()
+        self._take(search, found.best())
+        return {"calibration_": found.maps[self.best_index_]}
+
+    @staticmethod
+    def _warn_of_interrupt(n_compared: int, total: int) -> None:
+        warnings.warn(
+            "The comparison of probabilities was interrupted; the best of "
+            f"{n_compared} configurations is kept, of {total}.",
+            InterruptedWarning,
+            stacklevel=7,  # past scikit-learn's check of the parameters
+        )
 
     def _best_without(self, split: int) -> int | None:
-        if len(self._losses) == 1:
+        if self._finalists is None:
             return super()._best_without(split)
-        return min(self._losses, key=lambda row: np.delete(self._losses[row], split).sum())
+        return self._finalists.best(without=split)
 
     def _targets_and_metric(
         self, X: Array, y: NDArray[Any], train: Rows, test: Rows, n: float, weights: Array | None

@@ -3,8 +3,7 @@
 Nearly as good is a mean score within one standard error of the best one's. The standard error is
 that of the best configuration's mean over the splits. With three splits it is rough, as everywhere
 where this rule is used; more splits by `cv` make it finer. Of those that are nearly as good, the
-simplest is taken where a user prefers it. For classes, whose accuracies differ by few samples, the
-finalists are compared by their probabilities.
+simplest is taken where a user prefers it; for classes see `finalists`.
 """
 
 from typing import Any
@@ -18,8 +17,6 @@ Results = dict[str, NDArray[Any]]
 # Fewest anchors first, then the strongest penalties.
 # The sign makes the simplest value the smallest.
 SIMPLEST = {"n_anchors": 1, "anchor_alpha": -1, "alpha": -1}
-# How stiff a model is: from local means of classes to nearly one linear model of all samples.
-STIFFNESS = ("param_alpha", "param_n_anchor_neighbors")
 
 
 def preferred(results: Results, n_splits: int, prefer: str) -> int:
@@ -40,35 +37,23 @@ def preferred(results: Results, n_splits: int, prefer: str) -> int:
     return int(near[np.lexsort(keys)[0]])
 
 
-def finalists(results: Results, n_splits: int, n_tested: int) -> list[int]:
-    """The most accurate configuration of each stiffness, if it is nearly as accurate as the best.
-
-    The standard error is at least that of a share of `n_tested` samples: accuracies of few splits
-    can be equal by chance. The most accurate one is the first.
-    """
-    mean, best = results["mean_test_score"], int(np.argmin(results["rank_test_score"]))
-    of_share = np.sqrt(mean[best] * (1.0 - mean[best]) / n_tested)
-    least = mean[best] - max(standard_errors(results, n_splits)[best], of_share)
-    near = np.flatnonzero(np.isfinite(mean) & (mean >= least))
-    near = near[np.argsort(results["rank_test_score"][near], kind="stable")]
-    found: dict[tuple, int] = {}
-    for row in near.tolist():
-        found.setdefault(tuple(results[name][row] for name in STIFFNESS), row)
-    return list(found.values())
-
-
-def without_split(results: Results, n_splits: int, left_out: int, prefer: str) -> int | None:
-    """The number of the configuration to take by the scores of all splits but one, or None."""
+def results_without(results: Results, n_splits: int, left_out: int) -> Results | None:
+    """The results by the scores of all splits but one; None where no configuration has a score."""
     scores = np.array([results[f"split{i}_test_score"] for i in range(n_splits) if i != left_out])
     mean = scores.mean(axis=0)
     if not np.isfinite(mean).any():
         return None
-    part = results | {
+    return results | {
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=0),
         "rank_test_score": np.where(np.isfinite(mean), -mean, np.inf),
     }
-    return preferred(part, n_splits - 1, prefer)
+
+
+def without_split(results: Results, n_splits: int, left_out: int, prefer: str) -> int | None:
+    """The number of the configuration to take by the scores of all splits but one, or None."""
+    others = results_without(results, n_splits, left_out)
+    return None if others is None else preferred(others, n_splits - 1, prefer)
 
 
 def standard_errors(results: Results, n_splits: int) -> Array:
