@@ -8,9 +8,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from .models.estimators import FALLRegressor
-from .search.grids import GRIDS, check_grid
+from .search.grids import GRIDS, check_grid, named_grid
 
 Grid = dict[str, list]
 
@@ -23,8 +24,10 @@ def suggest_params(
     Parameters
     ----------
     trial : optuna.Trial
-    grid : {"paper", "default"}, dict of lists, or sequence of such dicts, default="paper"
-        A name or a dict is a grid as for `FALLRegressorCV`. Whole numbers in even steps are
+    grid : {"paper", "default", "classes", "simple"}, dict of lists, or sequence of such dicts, \
+            default="paper"
+        A name or a dict is a grid as for `FALLRegressorCV`, or, if the estimator is a classifier,
+        for `FALLClassifierCV`. Whole numbers in even steps are
         suggested as numbers, so that a sampler knows their order; all other values are suggested
         as categories, arrays and functions by their position in the list.
 
@@ -61,6 +64,8 @@ def suggest_params(
     if estimator is None:
         estimator = FALLRegressor()
     if isinstance(grid, str | dict):
+        if isinstance(grid, str):
+            grid = named_grid(grid, prefer="accurate", classify=is_classifier(estimator))
         values = check_grid(grid, estimator)
         return {name: _suggest(trial, name, values[name]) for name in values}
     grids = [check_grid(one, estimator) for one in grid]

@@ -135,8 +135,18 @@ def test_trees_functions_and_too_many_samples_are_refused_with_a_sentence(proble
     with pytest.raises(NotFittedError):
         FALLRegressor().to_onnx()
     monkeypatch.setattr("locallinear.models.onnx_graph.MOST_BYTES", 1000)
-    with pytest.raises(ValueError, match="holds 2 GB at most, but this model has"):
+    with pytest.raises(ValueError, match="holds 2 GB at most, but this model needs"):
         FALLRegressor(10, random_state=0).fit(X, Y).to_onnx()
+
+
+def test_more_neighbours_than_samples_are_refused_as_in_predict(problem):
+    X, Y, _ = problem
+    model = FALLRegressor(random_state=0).fit(X, Y).set_params(n_neighbors=300)
+    with pytest.raises(ValueError, match="n_neighbors") as by_predict:
+        model.predict(X)
+    with pytest.raises(ValueError, match="n_neighbors") as by_export:
+        model.to_onnx()
+    assert str(by_export.value) == str(by_predict.value)
 
 
 def test_without_the_package_the_error_says_how_to_install_it(problem, monkeypatch):

@@ -6,8 +6,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import ParameterGrid
 
-from locallinear import FALLRegressor
-from locallinear.grids import PAPER
+from locallinear import FALLClassifier, FALLRegressor
+from locallinear.grids import CLASSES, DEFAULT, PAPER
 from locallinear.search import grids as _grids
 from locallinear.tune import suggest_params
 
@@ -31,6 +31,11 @@ def test_suggestions_are_values_of_the_grid_and_reach_all_of_them(study, name):
     for parameter, values in grid.items():
         assert {params[parameter] for params in suggested} == set(values), parameter
     assert all(set(params) == set(grid) for params in suggested)
+
+
+def test_a_classifier_gets_the_grid_that_its_search_has_by_the_same_name(study):
+    seen = {suggest_params(study.ask(), "default", FALLClassifier())["alpha"] for _ in range(60)}
+    assert seen == set(CLASSES["alpha"]) != set(DEFAULT["alpha"])
 
 
 def test_the_paper_is_the_default(study):

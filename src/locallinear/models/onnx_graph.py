@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from ..arrays import to_numpy
+from ..checks.arguments import check_enough_samples
 from ..checks.parameters import check_after_fit
 from ..geometry.nearness import Distance
 from ..geometry.quantile import QuantileSpace
@@ -41,6 +42,7 @@ def onnx_graph(model: Any) -> Any:
         outputs = _class_outputs(nodes, model, scores)
     else:
         outputs = [_regression_output(nodes, model, scores)]
+    _check_size(nodes.constants)
     double = onnx.TensorProto.DOUBLE
     X = onnx.helper.make_tensor_value_info("X", double, ["q", model.n_features_in_])
     graph = onnx.helper.make_graph(nodes.nodes, "FALL", [X], outputs, nodes.constants)
@@ -55,7 +57,7 @@ def onnx_graph(model: Any) -> Any:
 
 
 def _check_has_graph(model: Any) -> None:
-    """Refuse what cannot be written down in nodes, or would not fit into a file."""
+    """Refuse what cannot be written down in nodes."""
     check_after_fit(model)
     fitted = model.fitted
     if not isinstance(fitted.geometry.nearness, Distance):
@@ -69,10 +71,15 @@ def _check_has_graph(model: Any) -> None:
             "to_onnx is for weights 'distance' or 'uniform', but this model's are a function of "
             "Python, which cannot be written to a graph"
         )
-    size = sum(fitted.samples[name].nbytes for name in ("Z", "residuals")) + fitted.models.nbytes
+    check_enough_samples(model.n_neighbors, fitted.samples.n_searchable)
+
+
+def _check_size(constants: list[Any]) -> None:
+    """Refuse constants that would not fit into a file."""
+    size = sum(len(each.raw_data) for each in constants)
     if size > MOST_BYTES:
         raise ValueError(
-            f"a graph of ONNX holds 2 GB at most, but this model has {size / 1e9:.1f} GB of "
+            f"a graph of ONNX holds 2 GB at most, but this model needs {size / 1e9:.1f} GB for its "
             "samples and anchor models; fit it on fewer samples"
         )
 
