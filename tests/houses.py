@@ -5,6 +5,7 @@ import pandas as pd
 
 from locallinear import FALLClassifier, FALLRegressor, TableClassifier, TableRegressor
 
+TARGETS = [("price",), ("price", "rent"), ("kind",)]
 PER_SQUARE_METRE = {"north": 2.5, "south": 4.0, "old town": 6.0}
 
 

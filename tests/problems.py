@@ -4,6 +4,9 @@ import numpy as np
 
 from locallinear import FALLEnsembleRegressor
 
+# A grid with two kinds of members.
+KINDS = {"neighborhood": ["euclidean", "forest"], "n_neighbors": [3, 8], "scaling": ["standard"]}
+
 
 def needle(n=600, noise_features=17, seed=0):
     """Three features that matter, in a curved way, among many that do not."""

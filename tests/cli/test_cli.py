@@ -1,15 +1,11 @@
 """The command line writes what the library computes, and explains what is wrong with its input."""
 
-import io
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import warnings
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,50 +15,28 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import locallinear
 from archives import forge, members
+from commands import call, frame_of, refused, refused_fit, written
 from houses import houses
-from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor, load
+from locallinear import FALLRegressor, TableRegressor, load
 from locallinear.__main__ import main
 from locallinear.cli import commands as _commands
-from locallinear.cli.comparison import PACKAGES, more_models
 from locallinear.cli.terminal import warnings_as_notes
-from locallinear.datasets import make_rentals
 from locallinear.explain.text import number
 from locallinear.runtime import budgets as _budgets
 from locallinear.tables.table import TableError
 
 
-def call(*arguments, status=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == status, result.output
-    return result
-
-
-def refused(*arguments):
-    """The one sentence with which a command refuses its input."""
-    result = call(*arguments, status=2)
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    return line.removeprefix("Error: ")
-
-
-def frame_of(text):
-    return pd.read_csv(io.StringIO(text))
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tables):
     """Data and models that the tests only read."""
-    folder = tmp_path_factory.mktemp("houses")
-    houses().to_csv(folder / "houses.csv", index=False)
-    houses(seed=1).drop(columns=["price", "kind"]).to_csv(folder / "new.csv", index=False)
-    data, others = folder / "houses.csv", ["--jobs", 1, "--quick"]
+    data, others = tables / "houses.csv", ["--jobs", 1, "--quick"]
     call("fit", data, "--target", "price", "--ignore", "rent", "--ignore", "kind",
-         "--out", folder / "price.model", *others)  # fmt: skip
+         "--out", tables / "price.model", *others)  # fmt: skip
     call("fit", data, "--target", "price", "--target", "rent", "--ignore", "kind",
-         "--out", folder / "both.model", "--time-budget", 3, *others)  # fmt: skip
-    call("fit", data, "--target", "kind", "--ignore", "price", "--out", folder / "kind.model",
+         "--out", tables / "both.model", "--time-budget", 3, *others)  # fmt: skip
+    call("fit", data, "--target", "kind", "--ignore", "price", "--out", tables / "kind.model",
          "--time-budget", 3, *others)  # fmt: skip
-    return folder
+    return tables
 
 
 # --- Files hold what the library computes --------------------------------------------------------
@@ -159,6 +133,14 @@ def test_rows_that_the_model_was_fitted_on_are_noted(folder):
     assert not call("predict", folder / "price.model", folder / "new.csv").stderr
 
 
+def test_a_new_category_is_noted_beside_the_predictions(folder, tmp_path):
+    new = houses(seed=1).assign(district="moon")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    result = call("predict", folder / "price.model", tmp_path / "new.csv")
+    assert "60 of 60 rows, such as 'moon' in row 1" in result.stderr
+    assert len(frame_of(result.stdout)) == 60
+
+
 def test_predictions_can_be_written_beside_the_data(folder, tmp_path):
     out = tmp_path / "predicted.csv"
     call("predict", folder / "price.model", folder / "new.csv", "--with-data", "--out", out)
@@ -184,262 +166,18 @@ def test_delimiter_and_decimal_mark_do_not_change_predictions(folder, tmp_path):
     assert predicted == call("predict", folder / "price.model", folder / "new.csv").stdout
 
 
-# --- What is printed -----------------------------------------------------------------------------
-
-
-def test_fit_prints_errors_parameters_and_equations(folder, tmp_path):
-    out = tmp_path / "one.model"
-    output = call(
-        "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
-        "--scaling", "standard", "--time-budget", 3, "--jobs", 1, "--out", out,
-    ).stdout  # fmt: skip
-    assert "60 rows, 7 columns beside the target" in output
-    assert re.search(r"^  id +skip +left out: it counts the rows$", output, re.M), output
-    assert re.search(r"^  district +category +4 categories, one of them for gaps$", output, re.M)
-    for name in ("FALL", "KNN", "ridge", "mean"):
-        assert re.search(rf"^  {name} +[\d.]+ ± [\d.]+ +-?\d\.\d\d\d$", output, re.M), output
-    assert re.search(r"FALL's error is [\d.]+ to [\d.]+ %|cannot be told apart", output)
-    assert "n_anchor_neighbors" in output
-    assert re.search(r"price = −?[\d.]+ [+−] [^=]*[\d.]+ · size\s+\(m²\)", output)
-    assert f"The model is in {out}. To explain" in output
-    model = load(out)
-    assert model.target_names_ == ["price"]
-    assert f"{model.cv_score_:.3f}" in output  # one judgement for all
-
-
-def test_regimes_are_as_many_as_asked_and_their_price_is_shown(folder, tmp_path):
-    output = call(
-        "fit", folder / "houses.csv", "--target", "price", "--ignore", "rent", "--ignore", "kind",
-        "--quick", "--regimes", 5, "--time-budget", 20, "--jobs", 1,
-        "--out", tmp_path / "one.model",
-    ).stdout  # fmt: skip
-    numbers = r"^  (\d+(?: to \d+)?)( \*)? +[\d.,]+ +-?\d\.\d\d\d ± \d\.\d\d\d$"
-    shown = re.findall(numbers, output, re.M)
-    # All rows are one neighbourhood, so that 1, 2, 3 and 4 regimes, and 6, 8 and 12, cost the same.
-    assert shown == [("1 to 4", ""), ("5", " *"), ("6 to 12", "")]
-    assert re.search(r"A model of [1-5] regimes?.* It explains\s+\d+% of the variance", output)
-
-
-def test_a_replaced_model_is_noted(tmp_path):
-    data, out = written(tmp_path, houses(12)), tmp_path / "one.model"
-    out.write_text("older")
-    output = call(
-        "fit", data, "--target", "price", "--time-budget", 1, "--jobs", 1, "--out", out
-    ).stdout
-    assert f"The model is in {out}, which was replaced." in output
-
-
-def test_what_more_time_would_buy_is_said(folder, tmp_path):
-    output = call(
-        "fit", folder / "houses.csv", "--target", "price", "--time-budget", 0.2, "--quick",
-        "--jobs", 1, "--out", tmp_path / "one.model",
-    ).stdout  # fmt: skip
-    assert re.search(r"Search: [\d,]+ of 14,400 configurations", output)
-    assert re.search(r"More time would buy the other [\d,]+: all would take about", output)
-
-
-def test_a_wrong_guess_is_corrected_by_one_option(folder, tmp_path):
-    out = tmp_path / "one.model"
-    call(
-        "fit", folder / "houses.csv", "--target", "price", "--types", "rooms=category",
-        "--types", "name=skip", "--time-budget", 0.2, "--quick", "--jobs", 1, "--out", out,
-    )  # fmt: skip
-    kinds = load(out).encoding_.set_index("column")["kind"]
-    assert kinds["rooms"] == "category"
-    assert "--types takes COLUMN=KIND" in fit(folder / "houses.csv", "--types", "rooms")
-    assert "no column 'romos', which --types" in fit(folder / "houses.csv", "--types", "romos=date")
-
-
-def test_an_ensemble_is_fitted_on_request(folder, tmp_path):
-    out = tmp_path / "many.model"
-    output = call(
-        "fit", folder / "houses.csv", "--target", "price", "--model", "ensemble", "--quick",
-        "--time-budget", 3, "--jobs", 1, "--out", out,
-    ).stdout  # fmt: skip
-    assert "Fit: an ensemble of" in output
-    assert isinstance(load(out).estimator_, FALLEnsembleRegressor)
-
-
-def test_a_file_without_a_header_is_asked_about_and_read_with_the_answer(tmp_path):
-    data, out = tmp_path / "bare.csv", tmp_path / "one.model"
-    lines = [f"{i % 5},{'ab'[i % 2]},{i * 1.5}" for i in range(30)]
-    data.write_text("\n".join(lines))
-    sentence = refused("fit", data, "--target", "column 3")
-    assert "looks like a row; pass --no-header if it is one, or --header if" in sentence
-    call("fit", data, "--target", "column 3", "--no-header", "--quick", "--time-budget", 0.2,
-         "--jobs", 1, "--out", out)  # fmt: skip
-    assert len(frame_of(call("predict", out, data).stdout)) == 30
-
-
-def test_text_that_a_spreadsheet_would_run_is_written_with_an_apostrophe(tmp_path):
-    data, out = tmp_path / "data.csv", tmp_path / "one.model"
-    lines = [f"{i},{'=1+1' if i % 2 else '@SUM(A1)'},{i % 7}" for i in range(40)]
-    data.write_text("\n".join(["=a,b,c", *lines]))
-    call("fit", data, "--target", "b", "--quick", "--time-budget", 0.2, "--jobs", 1, "--out", out)
-    written_cells = call("predict", out, data, "--with-data").stdout
-    assert "'=1+1" in written_cells
-    assert not re.search(r"(^|,)[=@]", written_cells, re.M)
-
-
-def test_numbers_are_classes_on_request(folder, tmp_path):
-    out = tmp_path / "one.model"
-    output = call(
-        "fit", folder / "houses.csv", "--target", "rooms", "--classify", "--quick", "--jobs", 1,
-        "--scaling", "quantile", "--time-budget", 1, "--out", out,
-    ).stdout  # fmt: skip
-    assert "Target: rooms, a class: " in output
-    # Classes are the words of the file.
-    assert set(load(out).classes_) <= {f"{i}.0" for i in range(7)}
-
-
-@pytest.fixture
-def few_packages(monkeypatch):
-    """No packages of boosted trees: some of them take a minute for sixty rows."""
-    monkeypatch.setattr("locallinear.cli.comparison.PACKAGES", {})
-
-
-@pytest.mark.usefixtures("few_packages")
-def test_compare_prints_the_error_and_the_time_of_each_model(folder):
-    output = call(
-        "compare", folder / "houses.csv", "--target", "price", "--time-budget", 1, "--jobs", 1,
-        "--ignore", "rent",
-    ).stdout  # fmt: skip
-    others = "KNN", "kernel ridge", "ridge", "lasso", "network lasso", "boosted trees", "mean"
-    for name in ("FALL", *others):
-        assert re.search(rf"^  {name} .*\d s$", output, re.M), output
-
-
-@pytest.mark.usefixtures("few_packages")
-def test_compare_counts_wrong_classes(folder):
-    output = call(
-        "compare", folder / "houses.csv", "--target", "kind", "--time-budget", 1, "--jobs", 1,
-        "--ignore", "rent", "--ignore", "price",
-    ).stdout  # fmt: skip
-    assert re.search(r"^  most frequent class +[\d.]+ ± [\d.]+ % +\d", output, re.M), output
-
-
-@pytest.mark.parametrize("classify", [False, True])
-def test_packages_of_trees_join_a_comparison_where_they_are_installed(classify):
-    y = np.arange(40.0) % 2
-    models, notes = more_models(y, classify, 40, jobs=1, seed=0)
-    for name, (package, *_) in PACKAGES.items():
-        installed = find_spec(package.split(".")[0]) is not None
-        assert (name in models) == installed
-        assert installed or name in " ".join(notes)
-    assert "boosted trees" in models
-
-
-def test_demo_of_rentals_prints_the_laws_beside_what_the_model_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("locallinear.cli.demo.N_RENTALS", 200)
-    monkeypatch.setattr("locallinear.cli.demo.N_NEW", 300)
-    page = tmp_path / "report.html"
-    output = call("demo", "--out", page, "--jobs", 1).stdout
-    for formula in make_rentals(1, random_state=0).formulas:
-        assert all(line in output for line in formula.split("\n"))
-    number = r"−?[\d.]+"
-    table = (
-        rf"^  weekend +\d+ +{number} / {number} .* 9 / {number} .* 0 / {number} .* −1.5 / {number}$"
-    )
-    assert re.search(table, output, re.M), output
-    assert output.splitlines()[-1] == f"The report is in {page}; open it in a browser."
-    assert "what drives rentals" in page.read_text()
-
-
-def test_demo_of_diabetes_prints_at_the_end_where_the_report_is(tmp_path):
-    page = tmp_path / "report.html"
-    output = call("demo", "--data", "diabetes", "--out", page, "--jobs", 1).stdout
-    assert output.splitlines()[-1] == f"The report is in {page}; open it in a browser."
-    assert "progression after a year" in page.read_text()
-    assert "The laws that made" not in output
-
-
-@pytest.mark.parametrize("command", ["fit", "predict", "explain", "compare", "demo", "reproduce"])
-def test_help_has_an_example(command):
-    assert f"Example:\n      locallinear {command}" in call(command, "--help").stdout
-
-
-def test_a_new_category_is_noted_beside_the_predictions(folder, tmp_path):
-    new = houses(seed=1).assign(district="moon")
-    new.to_csv(tmp_path / "new.csv", index=False)
-    result = call("predict", folder / "price.model", tmp_path / "new.csv")
-    assert "60 of 60 rows, such as 'moon' in row 1" in result.stderr
-    assert len(frame_of(result.stdout)) == 60
-
-
-def test_concrete_from_the_file_to_the_report(tmp_path):
-    data = Path(os.environ.get("LOCALLINEAR_DATA", "")) / "concrete.csv"
-    if not data.is_file():
-        pytest.skip("LOCALLINEAR_DATA has no concrete.csv")
-    out, target = tmp_path / "one.model", "compressive_strength_mpa"
-    output = call(
-        "fit", data, "--target", target, "--quick", "--time-budget", 2, "--jobs", 1, "--out", out
-    ).stdout
-    assert "1,030 rows, 8 columns" in output
-    predicted = frame_of(call("predict", out, data).stdout)[f"predicted {target}"]
-    frame = pd.read_csv(data)
-    assert np.corrcoef(predicted, frame[target])[0, 1] > 0.95
-    call("explain", out, data, "--out", tmp_path / "why.html", "--max-rows", 50, "--jobs", 1)
-
-
 # --- What is refused -----------------------------------------------------------------------------
-
-
-def fit(data, *arguments):
-    return refused("fit", data, "--target", "price", *arguments)
-
-
-def written(tmp_path, frame):
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    return tmp_path / "data.csv"
-
-
-def test_a_missing_target_is_refused_with_a_similar_name(folder):
-    sentence = refused("fit", folder / "houses.csv", "--target", "pirce")
-    assert sentence.endswith("has no column 'pirce', the target. Did you mean 'price'?")
-
-
-def test_without_a_target_the_columns_are_named(folder):
-    sentence = refused("fit", folder / "houses.csv")
-    assert "with --target. Its columns are id, size (m²), rooms, district" in sentence
-
-
-def test_a_file_that_does_not_exist_is_refused(folder):
-    sentence = fit(folder / "house.csv")
-    assert sentence.startswith(f"There is no file {folder / 'house.csv'}.")
-
-
-def test_text_among_numbers_is_refused_by_row_and_column(tmp_path):
-    frame = houses()
-    frame["rooms"] = frame["rooms"].astype(object)
-    frame.loc[2, "rooms"] = "three"
-    sentence = fit(written(tmp_path, frame))
-    assert "row 3, column 'rooms': expected a number, but found 'three'" in sentence
-
-
-def test_a_constant_target_is_refused(tmp_path):
-    sentence = fit(written(tmp_path, houses().assign(price=1.0)))
-    assert "'price' is 1.0 in every row" in sentence
-
-
-def test_too_few_rows_are_refused(tmp_path):
-    sentence = fit(written(tmp_path, houses(5)))
-    assert "has 5 rows with a target; at least 10 are needed. Add rows, or fill in" in sentence
 
 
 def test_a_folder_in_place_of_a_file_is_refused(folder):
     words = ". is a folder; name a CSV, Parquet or Excel file."
-    assert fit(".") == words
+    assert refused_fit(".") == words
     assert refused("compare", ".", "--target", "price") == words
     assert refused("predict", folder / "price.model", ".") == words
     assert refused("explain", folder / "price.model", ".") == words
     for command in ("predict", "explain"):
         sentence = refused(command, ".", folder / "new.csv")
         assert sentence == ". is a folder; name a model file that locallinear fit made."
-
-
-def test_a_target_that_is_ignored_is_refused(folder):
-    sentence = fit(folder / "houses.csv", "--ignore", "price")
-    assert sentence.startswith("Column 'price' is the target, and --ignore, --categorical or")
 
 
 @pytest.mark.parametrize(("form", "name"), [("csv", "why.html"), ("html", "why.csv")])
@@ -453,40 +191,13 @@ def test_a_format_that_contradicts_the_name_of_the_file_is_refused(folder, tmp_p
     assert not out.exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [("", "is empty"), ("price,a,a\n1,2,3\n", "two columns 'a'"), ("price\n1,2\n", "row 1 has")],
-)
-def test_a_broken_file_is_refused(tmp_path, content, sentence):
-    (tmp_path / "data.csv").write_text(content)
-    assert sentence in fit(tmp_path / "data.csv")
-
-
-def test_a_wrong_delimiter_is_refused(folder):
-    assert "leave --delimiter out" in fit(folder / "houses.csv", "--delimiter", ";")
-    assert "takes one character" in fit(folder / "houses.csv", "--delimiter", ";;")
-
-
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
     data = folder / "houses.csv"
-    assert "there is no folder" in fit(data, "--out", tmp_path / "no" / "one.model")
-    assert "which is also an input" in fit(data, "--out", data)
+    assert "there is no folder" in refused_fit(data, "--out", tmp_path / "no" / "one.model")
+    assert "which is also an input" in refused_fit(data, "--out", data)
     arguments = folder / "price.model", data, "--out", tmp_path / "no" / "predicted.csv"
     assert "there is no folder" in refused("explain", *arguments)
     assert "there is no folder" in refused("predict", *arguments)
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--jobs", 0, "0 threads cannot work"),
-        ("--seed", -1, "not in the range"),
-        ("--time-budget", "nan", "nan is not a number of seconds"),
-    ],
-)
-def test_numbers_that_make_no_sense_are_refused(folder, option, value, words):
-    result = call("fit", folder / "houses.csv", "--target", "price", option, value, status=2)
-    assert words in result.stderr
 
 
 def test_an_unknown_format_of_an_explanation_is_refused(folder, tmp_path):

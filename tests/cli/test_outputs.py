@@ -8,26 +8,11 @@ import sys
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
+from commands import call, refused
 from houses import houses, table_estimator
 from locallinear import load
-from locallinear.__main__ import main
-
-
-def call(*arguments, status=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == status, result.output
-    return result
-
-
-def refused(*arguments):
-    """The one sentence with which a command refuses its input."""
-    result = call(*arguments, status=2)
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    return line.removeprefix("Error: ")
 
 
 @pytest.fixture(scope="module")

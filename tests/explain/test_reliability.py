@@ -10,11 +10,7 @@ from sklearn.model_selection import KFold
 
 from locallinear import FALLClassifier, FALLClassifierCV, FALLEnsembleClassifier
 from locallinear.explain import report_data
-from locallinear.explain.reliability import (
-    probability_scores,
-    reliability,
-    unseen_probabilities,
-)
+from locallinear.explain.reliability import probability_scores, reliability, unseen_probabilities
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from locallinear.runtime import progress as _progress
 from locallinear.search import folds as _folds
 from locallinear.search import grids as _grids
 from locallinear.search import search as _search
+from locallinear.search.spread import spread_order
 from searches import GRID, SIZE, SMALL, STEP
 
 # Time budget
@@ -93,14 +94,14 @@ def test_no_split_is_begun_when_the_time_is_up(samples, ticking, monkeypatch):
 
 @pytest.mark.parametrize("sizes", [[1, 1], [7], [1, 10, 2, 11], [3, 1, 4, 5], [2] * 7, [9] * 4])
 def test_the_order_of_cells_visits_each_once(sizes):
-    order = _search.spread_order(sizes)
+    order = spread_order(sizes)
     assert len(order) == len(set(order)) == np.prod(sizes)
     assert all(0 <= i < size for cell in order for i, size in zip(cell, sizes, strict=True))
 
 
 def test_every_beginning_of_the_order_is_even():
     sizes = [10, 1, 2, 11, 1, 1]
-    order = np.array(_search.spread_order(sizes))
+    order = np.array(spread_order(sizes))
     for n in range(1, len(order)):
         for axis, size in enumerate(sizes):
             visits = np.bincount(order[:n, axis], minlength=size)

@@ -1,7 +1,6 @@
-"""TableRegressor and TableClassifier: exact by column, in scikit-learn's world, and in files."""
+"""TableRegressor and TableClassifier: exact by column, and in scikit-learn's world."""
 
 import io
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -15,60 +14,19 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from archives import forge, members
-from houses import fitted, houses, table_estimator
+from frames import messy
+from houses import TARGETS, fitted, houses
 from locallinear import (
     FALLClassifier,
-    FALLClassifierCV,
     FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
     TableClassifier,
     TableRegressor,
-    load,
 )
-from locallinear.explain import ContributionDisplay
-from locallinear.explain.row_text import row_lines
-from locallinear.explain.text import factor
-from locallinear.io import ModelFileError
 from locallinear.tables.table import TableError
 
-TARGETS = [("price",), ("price", "rent"), ("kind",)]
 FEW = {"n_neighbors": [3, 8], "n_anchors": [5], "neighborhood": ["euclidean", "learned"]}
-
-
-def messy(n=120, seed=0):
-    """A table with all kinds of columns, and a positive target that grows by shares."""
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "size": np.where(rng.random(n) < 0.15, np.nan, rng.uniform(30, 150, n)),
-            "district": rng.choice(["north", "south", "old town"], n),
-            "sold": pd.date_range("2020-01-01", periods=n, freq="81h"),
-            "share": [f"{x:.1f} %" for x in rng.uniform(0, 100, n)],
-            "grade": pd.Categorical(rng.choice(["C", "B", "A"], n), list("CBA"), ordered=True),
-            "remark": [f"{w} state {i}" for i, w in enumerate(rng.choice(["good", "poor"], n))],
-            "id": np.arange(n),
-        }
-    )
-    log = 0.01 * frame["size"].fillna(90) + 0.5 * (frame["district"] == "south")
-    price = np.exp(3 + log + 0.2 * frame["grade"].cat.codes + 0.02 * rng.normal(size=n))
-    return frame, pd.Series(price, name="price")
-
-
-@pytest.fixture(scope="module")
-def logs():
-    frame, price = messy()
-    fall = FALLRegressor(10, n_anchor_neighbors=60, anchor_alpha=1e-3, n_neighbors=8)
-    model = TableRegressor(fall, target="log", random_state=0)
-    return model.fit(frame, price), messy(30, seed=1)[0]
-
-
-@pytest.fixture(scope="module")
-def units():
-    frame, price = messy()
-    model = TableRegressor(FALLRegressor(10, n_neighbors=8), target="identity", random_state=0)
-    return model.fit(frame, price), messy(30, seed=1)[0]
 
 
 # --- Explanations are exact, by column -----------------------------------------------------------
@@ -101,36 +59,6 @@ def test_all_kinds_of_columns_sum_to_the_prediction_in_units(scale, request):
     assert why.coef_std.shape == why.coef.shape
 
 
-def test_shapley_values_of_a_log_scale_are_in_units(logs):
-    model, new = logs
-    background = messy(20, seed=2)[0]
-    values = model.explain(new[:3]).shapley(background, random_state=0)
-    total = values.sum(axis=1)[:, 0] + model.predict(background).mean()
-    assert_allclose(total, model.predict(new[:3]))
-
-
-def test_a_log_scale_says_by_what_a_column_multiplies(logs):
-    model, new = logs
-    why = model.explain(new)
-    assert_allclose(why.times, np.exp(why.log.difference_parts))
-    lines = why.to_frame()
-    assert_allclose(lines["times"].dropna(), why.times[:, :, 0].ravel())
-    # A square metre more makes a price of the table one percent larger.
-    given = new["size"].notna().to_numpy()
-    assert abs(np.median(why.times_per_unit[given, 0, 0]) - np.exp(0.01)) < 0.003
-
-
-def test_a_row_in_words_says_times_per_unit_and_has_neighbours_in_units(logs):
-    model, new = logs
-    shown = ContributionDisplay.from_explanation(model.explain(new), row=3)
-    assert_allclose(shown.times_per_unit, np.exp(model.explain(new).log.slopes[3, :, 0]))
-    prices = messy()[1].to_numpy()
-    assert_allclose(shown.neighbor_targets, prices[shown.neighbors])
-    text = "\n".join(row_lines(shown))
-    assert f"times {factor(shown.times_per_unit[0])} per unit" in text
-    assert f"pulls times {factor(shown.neighbor_pulls[0])}" in text
-
-
 def test_coefficients_of_numbers_are_those_of_features_and_other_cells_have_value_one():
     model, frame = fitted(), houses(seed=1)
     explanation, raw = model.explain(frame), model.estimator.explain(model.encode(frame))
@@ -143,49 +71,6 @@ def test_samples_are_explained_without_themselves(units):
     why = model.explain_samples([4, 7])
     assert_allclose(why.prediction, model.loo_prediction_[[4, 7]])
     assert why.X["district"].tolist() == messy()[0]["district"][[4, 7]].tolist()
-
-
-# --- The log scale -------------------------------------------------------------------------------
-
-
-def test_predictions_and_intervals_of_a_log_scale_stay_in_range(logs):
-    model, new = logs
-    far = new.assign(size=-5000.0)
-    assert (model.predict(far) >= 0).all()
-    ends = model.predict_interval(new, 0.8)
-    assert (ends[:, 0] >= 0).all()
-    assert (ends[:, 0] <= ends[:, 1]).all()
-    middle = model.predict_quantiles(new, [0.1, 0.5, 0.9])
-    assert_allclose(middle[:, [0, 2]], ends)
-
-
-def test_counts_with_zeros_have_logs_too():
-    frame, price = messy()
-    counts = np.round(price / 10 - 3).clip(lower=0)
-    assert (counts == 0).any()
-    model = TableRegressor(FALLRegressor(5), target="log", random_state=0).fit(frame, counts)
-    why = model.explain(frame[:9])
-    assert_allclose(
-        why.contributions.sum(axis=1)[:, 0] + why.intercept[:, 0], model.predict(frame[:9])
-    )
-    assert (model.predict(frame) >= 0).all()
-
-
-def test_auto_takes_the_log_where_it_is_better_and_not_elsewhere():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.normal(size=150)})
-    few = FALLRegressor(10, n_neighbors=8)
-    by_shares = np.exp(2 * X["a"] + X["b"] + 0.1 * rng.normal(size=150))
-    assert TableRegressor(few, random_state=0).fit(X, by_shares).is_log_
-    by_amounts = np.maximum(0, 3 * X["a"] + X["b"] + rng.normal(size=150) + 2)
-    assert not TableRegressor(few, random_state=0).fit(X, by_amounts).is_log_
-    assert not TableRegressor(few, random_state=0).fit(X, X["a"] + X["b"]).is_log_
-
-
-def test_the_log_of_negative_targets_is_refused():
-    frame, price = messy()
-    with pytest.raises(ValueError, match="target='log' needs targets of 0 or more, but one is -"):
-        TableRegressor(target="log").fit(frame, -price)
 
 
 # --- One judgement -------------------------------------------------------------------------------
@@ -274,6 +159,29 @@ def test_frames_of_polars_and_files_give_the_same_model(units):
     assert_allclose(again.predict(text), as_text.predict(text))
     csv = pd.read_csv(io.StringIO(text.to_csv(index=False)))
     assert_allclose(clone(model).fit(csv, price).predict(csv), as_text.predict(text), rtol=1e-6)
+
+
+def test_a_fit_that_fails_leaves_the_model_that_was_there():
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 80)})
+    few = FALLRegressor(5, n_neighbors=30, random_state=0)
+    model = TableRegressor(few, target="log", random_state=0).fit(frame, np.exp(3 * frame["a"]))
+    before, names = model.predict(frame), model.target_names_
+    with pytest.raises(ValueError, match="n_neighbors"):
+        model.set_params(target="identity").fit(frame[:20], frame["a"][:20].rename("other"))
+    assert_array_equal(model.predict(frame), before)
+    assert model.target_names_ == names
+
+
+def test_rows_for_another_target_or_without_a_log_are_refused():
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 60), "b": 1.0, "price": np.linspace(5, 9, 60)})
+    few = FALLRegressor(5, random_state=0)
+    model = TableRegressor(few, target="log", random_state=0).fit(frame, "price")
+    with pytest.raises(ValueError, match="the model's target is price, not b"):
+        model.partial_fit(frame, "b")
+    with pytest.raises(TableError, match="price"):
+        model.partial_fit(frame.drop(columns="price"), "price")
+    with pytest.raises(ValueError, match="targets of 0 or more"):
+        model.partial_fit(frame.drop(columns="price"), -frame["price"])
 
 
 # --- scikit-learn's world ------------------------------------------------------------------------
@@ -378,107 +286,3 @@ def test_a_model_that_was_not_fitted_says_so():
     for method in ("predict", "explain", "predict_interval", "novelty"):
         with pytest.raises(NotFittedError, match="This TableRegressor instance is not fitted"):
             getattr(TableRegressor(), method)(messy(5)[0])
-
-
-# --- Files ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("targets", TARGETS, ids=" ".join)
-def test_a_loaded_model_is_the_saved_one(targets, path):
-    model, frame = table_estimator(targets), houses(seed=1)
-    model.save(path)
-    again = load(path)
-    assert again.get_params()["model__n_anchors"] == 10
-    assert_array_equal(again.predict(frame), model.predict(frame))
-    assert_array_equal(again.explain(frame).contributions, model.explain(frame).contributions)
-    assert_array_equal(again.cv_prediction_, model.cv_prediction_)
-    assert again.encoding_.equals(model.encoding_)
-    assert again.target_names_ == list(targets)
-
-
-def test_a_file_keeps_the_log_scale_and_all_kinds_of_columns(logs, path):
-    model, new = logs
-    model.save(path)
-    again = load(path)
-    assert_array_equal(again.predict(new), model.predict(new))
-    assert_array_equal(again.explain(new).times, model.explain(new).times)
-
-
-def test_skops_and_pickle_keep_a_model_with_types_of_this_library_alone(logs):
-    skops_io = pytest.importorskip("skops.io")
-    model, new = logs
-    content = skops_io.dumps(model)
-    types = skops_io.get_untrusted_types(data=content)
-    assert all(name.startswith("locallinear.") for name in types), types
-    for again in (skops_io.loads(content, trusted=types), pickle.loads(pickle.dumps(model))):
-        assert_array_equal(again.predict(new), model.predict(new))
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("form", ["skops", "cloudpickle"])
-def test_mlflow_keeps_a_model(logs, form, tmp_path):
-    mlflow = pytest.importorskip("mlflow.sklearn", reason="mlflow is not installed")
-    skops_io = pytest.importorskip("skops.io")
-    model, new = logs
-    types = skops_io.get_untrusted_types(data=skops_io.dumps(model)) if form == "skops" else None
-    options = {"serialization_format": form, "skops_trusted_types": types}
-    mlflow.save_model(model, tmp_path / "kept", pip_requirements=["locallinear"], **options)
-    assert_array_equal(mlflow.load_model(tmp_path / "kept").predict(new), model.predict(new))
-
-
-def test_a_file_can_hold_a_search_as_a_parameter(path):
-    frame, price = messy(40)
-    search = FALLClassifierCV(FEW)
-    model = TableClassifier(search, random_state=0).fit(frame, price > price.median())
-    model.save(path)
-    assert load(path).model.grid == FEW
-
-
-def test_a_file_whose_columns_do_not_fit_its_model_is_refused(path):
-    table_estimator().save(path)
-    content = members(path)
-    content["model.json"] = content["model.json"].replace(b'"old town", ', b"")
-    forge(path, content)
-    with pytest.raises(ModelFileError, match="its table has 5 features, and its model 6"):
-        load(path)
-
-
-def test_a_fit_that_fails_leaves_the_model_that_was_there():
-    frame = pd.DataFrame({"a": np.linspace(0, 1, 80)})
-    few = FALLRegressor(5, n_neighbors=30, random_state=0)
-    model = TableRegressor(few, target="log", random_state=0).fit(frame, np.exp(3 * frame["a"]))
-    before, names = model.predict(frame), model.target_names_
-    with pytest.raises(ValueError, match="n_neighbors"):
-        model.set_params(target="identity").fit(frame[:20], frame["a"][:20].rename("other"))
-    assert_array_equal(model.predict(frame), before)
-    assert model.target_names_ == names
-
-
-def test_rows_for_another_target_or_without_a_log_are_refused():
-    frame = pd.DataFrame({"a": np.linspace(0, 1, 60), "b": 1.0, "price": np.linspace(5, 9, 60)})
-    few = FALLRegressor(5, random_state=0)
-    model = TableRegressor(few, target="log", random_state=0).fit(frame, "price")
-    with pytest.raises(ValueError, match="the model's target is price, not b"):
-        model.partial_fit(frame, "b")
-    with pytest.raises(TableError, match="price"):
-        model.partial_fit(frame.drop(columns="price"), "price")
-    with pytest.raises(ValueError, match="targets of 0 or more"):
-        model.partial_fit(frame.drop(columns="price"), -frame["price"])
-
-
-def test_a_log_scale_says_which_target_has_no_log():
-    X = np.arange(40.0)[:, None]
-    model = TableRegressor(FALLRegressor(5), target="log").fit(X, 1.0 + X[:, 0])
-    with pytest.raises(ValueError, match=r"all targets of the fit were above 0.* row 2 is 0;"):
-        model.partial_fit(X[:2], [1.0, 0.0])
-
-
-def test_predictions_of_a_log_scale_are_finite_far_from_the_rows():
-    X = np.arange(40.0)[:, None]
-    model = TableRegressor(FALLRegressor(5), target="log").fit(X, np.exp(X[:, 0]))
-    far = model.explain([[1e6]])
-    assert np.isfinite(far.prediction).all()
-    assert np.isfinite(far.contributions).all()
-    for factors in (far.times, far.times_per_unit):
-        assert np.isfinite(factors).all()
-        assert (factors > 0).all()

@@ -1,9 +1,7 @@
 """How far targets lie from an estimator's predictions, learned from samples without themselves.
 
-Each sample is predicted without itself (see `surroundings.predict_samples`). The size of an error
-is then told by what surrounds the sample: the errors of the samples near it, how unusual its place
-is, how far the prediction is above or below the middle, and how far the members of an ensemble
-disagree. Scores are errors in that scale.
+Each sample is predicted without itself (see `surroundings.predict_samples`). What surrounds it then
+tells how large its error usually is (`error_scale`); scores are errors in that scale.
 
 Where who is near was learned from the targets, leaving a sample out of the neighbours does not
 undo that its target helped to choose them, and errors look too small. A few refits measure by how
@@ -11,25 +9,21 @@ much (`held_out`).
 """
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.model_selection import GroupKFold, KFold
 
-from ..kernels.local.spread import conformal_quantiles, fit_exponents, mean_growth
-from .siblings import groups_of, in_order_of
-from .surroundings import MEMBER_AROUND, N_AROUND, Member, View, predict_samples, view
+from ..kernels.local.spread import conformal_quantiles, mean_growth
+from .error_scale import ErrorScale
+from .member_views import Part, Views, mean_alone, refitted
+from .surroundings import Member
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Errors and disagreements below this part of their mean are no smaller than it.
-FLOOR = 0.05
-# Ratios above this quantile of the samples' make intervals wider in proportion.
-USUAL = 0.99
 # Refits that measure it: of this many members, until so many samples are tested. The error of fewer
 # members grows more than that of their mean. Each refit leaves out one of N_FOLDS parts: with fewer
 # samples left, errors would grow for that reason too.
@@ -38,73 +32,6 @@ N_REFITTED, N_TESTED, N_FOLDS = 30, 300, 20
 WIDE = 0.9
 # Folds of refits where whole groups are left out.
 N_GROUP_FOLDS = 5
-
-
-class Part(NamedTuple):
-    """Members, the samples that they keep by number in the whole, and those that they test.
-
-    `own` are the distances of the kept samples in each group of siblings.
-    """
-
-    members: list[Member]
-    kept: Rows
-    tested: Rows
-    own: list[Array]
-
-    def views(self, X: Array | None, errors: Array, n_jobs: int | None) -> "Views":
-        """What the members see around queries X; None: around their samples without themselves.
-
-        `errors` (n, m) are those of all samples.
-        """
-        n_near = n_around(self.members)
-        known, everyone = errors[self.kept], np.arange(len(self.kept))
-        groups = list(zip(groups_of(self.members), self.own, strict=True))
-        if X is None:
-            calls = [
-                delayed(view)(group, group[0].located_samples, known, own, n_near, everyone)
-                for group, own in groups
-            ]
-            return Views.mean_of(in_threads(calls, n_jobs))
-        spaces = {id(m.feature_space): m.feature_space for m in self.members}
-        located = {key: space.transform(X) for key, space in spaces.items()}
-        calls = [
-            delayed(view)(group, located[id(group[0].feature_space)], known, own, n_near)
-            for group, own in groups
-        ]
-        return Views.mean_of(in_threads(calls, n_jobs))
-
-
-class Views(NamedTuple):
-    """The mean of the members' views, and their disagreement (q, m) if there are several."""
-
-    prediction: Array
-    error: Array
-    ratio: Array
-    disagreement: Array | None
-
-    @classmethod
-    def mean_of(cls, found: list[View]) -> "Views":
-        """The views of all members as one."""
-        predictions = np.concatenate([each.predictions for each in found])
-        disagreement = predictions.std(axis=0) if len(predictions) > 1 else None
-        sizes = [len(each.predictions) for each in found]
-        error, ratio = (
-            np.average([getattr(each, name) for each in found], axis=0, weights=sizes)
-            for name in ("error", "ratio")
-        )
-        return cls(predictions.mean(axis=0), error, ratio, disagreement)
-
-
-class Usual(NamedTuple):
-    """The mean error, the middle of the predictions, their mean distance from it and the members'
-    mean disagreement, each (m,), and the largest ratio that is usual.
-    """
-
-    error: Array
-    middle: Array
-    away: Array
-    disagreement: Array
-    ratio: float
 
 
 class Conformal:
@@ -136,7 +63,7 @@ class Conformal:
     @cached_property
     def _alone(self) -> tuple[Array, list[Array]]:
         """Predictions of the samples without themselves, (n, m), and each member's distances."""
-        return _mean_alone(self.members, self.n_jobs)
+        return mean_alone(self.members, self.n_jobs)
 
     @cached_property
     def whole(self) -> Part:
@@ -152,8 +79,8 @@ class Conformal:
         folds = GroupKFold(min(N_GROUP_FOLDS, n_groups)).split(self.groups, groups=self.groups)
         parts = []
         for kept, tested in folds:
-            members = _refitted(self.members, kept)
-            parts.append(Part(members, kept, tested, _mean_alone(members, self.n_jobs)[1]))
+            members = refitted(self.members, kept)
+            parts.append(Part(members, kept, tested, mean_alone(members, self.n_jobs)[1]))
         return parts
 
     @cached_property
@@ -202,68 +129,15 @@ class Conformal:
 
         return Views(*map(joined, Views._fields))
 
-    # --- What tells the size of an error ------------------------------------------------------
+    # --- Errors in their scale ----------------------------------------------------------------
 
     @cached_property
-    def _usual(self) -> "Usual":
-        """What is usual for the samples without themselves."""
-        v, seen = self.weights / self.weights.sum(), self.views
-        half = np.array([0.5])
-        middle = [conformal_quantiles(p, self.weights, half)[0] for p in seen.prediction.T]
-        return Usual(
-            error=_unit(v @ np.abs(self.errors)),
-            middle=np.array(middle),
-            away=_unit(v @ np.abs(seen.prediction - middle)),
-            disagreement=_unit(0.0 if seen.disagreement is None else v @ seen.disagreement),
-            ratio=conformal_quantiles(seen.ratio, self.weights, np.array([USUAL]))[0],
-        )
-
-    def _features(self, seen: Views) -> Array:
-        """Logarithms of what tells the size of an error, (m, q, p)."""
-        usual = self._usual
-        ratio = np.minimum(seen.ratio, usual.ratio)  # `scale_of` says what is beyond
-        away = (seen.prediction - usual.middle) / usual.away
-        columns = [
-            seen.error / usual.error + FLOOR,
-            np.broadcast_to(ratio[:, None], seen.error.shape),
-            1.0 + np.maximum(away, 0.0),
-            1.0 + np.maximum(-away, 0.0),
-        ]
-        if seen.disagreement is not None:
-            columns.append(seen.disagreement / usual.disagreement + FLOOR)
-        return np.log(np.stack(columns, axis=2)).swapaxes(0, 1)
-
-    @cached_property
-    def _exponents(self) -> Array:
-        """How much each of them tells, (m, p)."""
-        absolute = np.abs(self.errors)
-        features = self._features(self.views)
-        return np.array(
-            [fit_exponents(absolute[:, t], f, self.weights) for t, f in enumerate(features)]
-        )
-
-    def _log_scale(self, seen: Views) -> Array:
-        """The logarithm of the scale (q, m) in mean errors, as the exponents say it."""
-        return np.einsum("mqp,mp->qm", self._features(seen), self._exponents)
-
-    @cached_property
-    def _log_range(self) -> tuple[Array, Array]:
-        """The smallest and the largest usual logarithm of the samples' scale, each (m,)."""
-        levels = np.array([1.0 - USUAL, USUAL])
-        columns = self._log_scale(self.views).T
-        found = [conformal_quantiles(column, self.weights, levels) for column in columns]
-        low, high = np.transpose(found)
-        return low, high
+    def _error_scale(self) -> ErrorScale:
+        return ErrorScale(self.errors, self.views, self.weights)
 
     def scale_of(self, seen: Views) -> Array:
-        """The scale of the errors (q, m), in the units of the targets up to a constant factor.
-
-        It stays within what is usual for the samples: no error has tested more. But far outside
-        the samples it grows with the distance, as the error of a slope does.
-        """
-        logs = np.clip(self._log_scale(seen), *self._log_range)
-        beyond = np.maximum(seen.ratio / self._usual.ratio, 1.0)
-        return self._usual.error * np.exp(logs) * beyond[:, None]
+        """The scale of the errors of what was seen so, (q, m): see `ErrorScale.of`."""
+        return self._error_scale.of(seen)
 
     @cached_property
     def scores(self) -> Array:
@@ -301,10 +175,10 @@ class Conformal:
         too_few = np.count_nonzero(self.weights) * (n_folds - 1) // n_folds <= least
         if too_few or not any(member.has_seen_targets for member in some):
             return nothing
-        alone = self._alone[0] if len(some) == len(self.members) else _mean_alone(some, None)[0]
+        alone = self._alone[0] if len(some) == len(self.members) else mean_alone(some, None)[0]
         X, rows, held = self._inputs, [], []
         for kept, tested in KFold(n_folds, shuffle=True, random_state=0).split(X):
-            members = _refitted(some, kept)
+            members = refitted(some, kept)
             rows.append(tested)
             held.append(np.mean([member.predict_checked(X[tested]) for member in members], axis=0))
             if sum(map(len, rows)) >= N_TESTED:
@@ -386,38 +260,6 @@ class Conformal:
         """How unusual the samples are, without themselves, (n,)."""
         nothing = np.zeros(self.targets.shape)
         return self.whole.views(None, nothing, self.n_jobs).ratio
-
-
-def n_around(members: list[Member]) -> int:
-    """How many samples around a query each member looks at, at least."""
-    return N_AROUND if len(members) == 1 else MEMBER_AROUND
-
-
-def in_threads(calls: list[Any], n_jobs: int | None) -> list[Any]:
-    """The results of delayed calls, one per group of siblings; a single one runs here."""
-    return Parallel(n_jobs if len(calls) > 1 else 1, require="sharedmem")(calls)
-
-
-def _mean_alone(members: list[Member], n_jobs: int | None) -> tuple[Array, list[Array]]:
-    """The members' mean prediction (n, m) of samples without themselves, and distances.
-
-    The distances (n, 2) are those of each group of siblings.
-    """
-    n_near = n_around(members)
-    calls = [delayed(predict_samples)(group, n_near) for group in groups_of(members)]
-    found = in_threads(calls, n_jobs)
-    return sum(p.sum(axis=0) for p, _ in found) / len(members), [own for _, own in found]
-
-
-def _unit(sizes: Any) -> Array:
-    """Sizes to divide by: 1 where nothing has any."""
-    return np.where(sizes > 0, sizes, 1.0)
-
-
-def _refitted(members: list[Member], kept: Rows) -> list[Member]:
-    """The members, fitted again on some of the samples; siblings are siblings again."""
-    groups = groups_of(members)
-    return in_order_of(members, groups, [first.refitted(kept, rest) for first, *rest in groups])
 
 
 def _same_key(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

@@ -13,6 +13,7 @@ from ..checks.arguments import check_indices
 from ..checks.devices import check_on_processor
 from ..runtime.extras import extra
 from .coefficient_errors import combination_errors
+from .explanation_frame import frame_of
 from .pulls import Pulls, changes_if_forgotten, pulls_of
 from .shapley import shapley_of
 
@@ -374,42 +375,7 @@ class LocalExplanation:
         came in. Needs pandas.
         """
         self._check_on_processor("a frame")
-        pandas = extra("pandas", "report", "Frames")
-        q, _, m = self.contributions.shape
-        queries = range(q) if self.index is None else self.index
-        lines = [
-            (query, target, feature)
-            for query in queries
-            for target in self.target_names
-            for feature in ["(baseline)", "(neighborhood)", *self.feature_names, "(intercept)"]
-        ]
-        no_line = np.full((q, 1, m), np.nan)
-        baseline = np.broadcast_to(self.baseline, no_line.shape)
-        level, constant = self.neighborhood_part[:, None], self.intercept[:, None]
-        columns = {
-            "slope": [no_line, no_line, self.slopes, no_line],
-            "part": [baseline, level, self.difference_parts, no_line],
-            "coef": [no_line, no_line, self.coef, constant],
-            "contribution": [no_line, no_line, self.contributions, constant],
-        }
-        frame = pandas.DataFrame(
-            {
-                name: np.concatenate(blocks, axis=1).swapaxes(1, 2).ravel()
-                for name, blocks in columns.items()
-            },
-            index=pandas.MultiIndex.from_tuples(lines, names=["query", "target", "feature"]),
-        )
-        if self.times is not None:
-            nothing = np.full((q, 1, m), np.nan)
-            each = np.concatenate([nothing, nothing, self.times, nothing], axis=1)
-            frame.insert(2, "times", each.swapaxes(1, 2).ravel())
-        for name, position, of_queries in [("value", 0, self.X), ("rank", 3, self.ranks)]:
-            if of_queries is not None:
-                values = np.asarray(of_queries)
-                nothing = np.full((q, 1), np.nan, dtype=values.dtype)
-                each = np.concatenate([nothing, nothing, values, nothing], axis=1)
-                frame.insert(position, name, np.repeat(each, m, axis=0).ravel())
-        return frame
+        return frame_of(self)
 
     def plot(
         self,

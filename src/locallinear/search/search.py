@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
-from itertools import combinations, islice, product
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from .folds import Split
 from .grids import Grid
 from .predictor import Predictor
 from .scores import AnyScorer, Metric
+from .spread import spread_order
 
 Array = NDArray[np.float64]
 Reasons = NDArray[np.int32]
@@ -50,10 +51,6 @@ MODEL_AXES = (
 OUTER_AXES = GEOMETRY + MODEL_AXES
 STOPPED = "not scored: the search was stopped before"
 NO_TIME = "not scored: there is no time to fit this neighborhood on all samples"
-
-# The order of the first cells takes time proportional to their number times the number of all
-# cells; this bounds the product.
-MAX_SPREAD = 2_000_000
 
 
 class OutOfTime(Exception):  # noqa: N818
@@ -374,28 +371,3 @@ class Search:
     def _number(self, reason: str) -> int:
         with self._lock:
             return self._numbers.setdefault(reason, len(self._numbers))
-
-
-def spread_order(sizes: list[int]) -> list[tuple[int, ...]]:
-    """All cells of a box, in an order whose every beginning covers the box evenly.
-
-    The next cell is one whose values, and pairs of values, were visited least. In a large box
-    only the beginning is ordered so; the other cells follow in random order.
-    """
-    cells = np.array(list(product(*(range(size) for size in sizes))))
-    cells = np.random.default_rng(0).permutation(cells)
-    axes = [axis for axis, size in enumerate(sizes) if size > 1]
-    # Each cell's value on an axis, and its pair of values on two, as one number.
-    codes = [cells[:, a] for a in axes]
-    codes += [cells[:, a] * sizes[b] + cells[:, b] for a, b in combinations(axes, 2)]
-    visits = np.zeros(len(cells))
-    chosen: list[int] = []
-    for _ in range(min(len(cells), MAX_SPREAD // len(cells))):
-        next_cell = int(np.argmin(visits))
-        chosen.append(next_cell)
-        for code in codes:
-            # Where an axis has many values, a visit to one of them counts for more.
-            visits[code == code[next_cell]] += code.max() + 1
-        visits[next_cell] = np.inf
-    rest = np.setdiff1d(np.arange(len(cells)), chosen)
-    return [tuple(cell) for cell in cells[[*chosen, *rest]].tolist()]
