@@ -248,11 +248,11 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
             found = self._finalists = find_finalists(self.cv_results_, sizes)
         else:
             found, self._finalists = Finalists([[self.best_index_]]), None
+        neighborhoods = self.cv_results_.get("param_neighborhood", [])  # one row needs none
         show = bool(self.verbose) and len(found.rows) > 1
         with Bar(len(found.rows), "finalists", title="Comparing probabilities", show=show) as bar:
             for row in found.rows:
-                kind = self.cv_results_["param_neighborhood"][row]
-                if found.maps and not search.schedule.has_time_for(kind):
+                if found.maps and not search.schedule.has_time_for(neighborhoods[row]):
                     break
                 try:
                     found.judge(row, search.predictions_of(row), y, weights, splits)
