@@ -15,12 +15,12 @@ from sklearn.base import (
     MultiOutputMixin,
     RegressorMixin,
 )
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..models.fall import FALL
 from ..search import estimators as local
 from ..search.grids import Grid, named_grid
+from ..search.seeds import fixed_seed
 from .estimators import FALLClassifier, FALLRegressor
 from .explanation import DaskExplanation
 from .geometry import NEIGHBORHOODS
@@ -48,7 +48,7 @@ class DaskSearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = fixed_seed(self.random_state)
         reader = self._estimator()
         tables = reader.read(X, y, sample_weight)
         size = MOST_SAMPLES if self.max_samples is None else self.max_samples
