@@ -30,6 +30,7 @@ from locallinear import (
 from locallinear.explain import ContributionDisplay
 from locallinear.explain.row_text import row_lines
 from locallinear.explain.text import factor
+from locallinear.explain.view import view_of
 from locallinear.io import ModelFileError
 from locallinear.tables.table import TableError
 
@@ -462,7 +463,7 @@ def test_rows_for_another_target_or_without_a_log_are_refused():
         model.partial_fit(frame, "b")
     with pytest.raises(TableError, match="price"):
         model.partial_fit(frame.drop(columns="price"), "price")
-    with pytest.raises(ValueError, match="targets of 0 or more"):
+    with pytest.raises(ValueError, match=r"never negative; that of row 1 is -5;"):
         model.partial_fit(frame.drop(columns="price"), -frame["price"])
 
 
@@ -471,6 +472,23 @@ def test_a_log_scale_says_which_target_has_no_log():
     model = TableRegressor(FALLRegressor(5), target="log").fit(X, 1.0 + X[:, 0])
     with pytest.raises(ValueError, match=r"all targets of the fit were above 0.* row 2 is 0;"):
         model.partial_fit(X[:2], [1.0, 0.0])
+
+
+@pytest.mark.parametrize("lowest", [0.0, 1.0])
+def test_targets_of_pictures_are_refused_as_those_of_partial_fit_are(lowest):
+    X = np.arange(40.0)[:, None]
+    model = TableRegressor(FALLRegressor(5), target="log").fit(X, lowest + X[:, 0])
+    view, rows = view_of(model), [2.0, np.nan, -1.0, 1e300]
+    assert_array_equal(np.isnan(view.on_model_scale(rows[:2])), [False, True])
+    assert_allclose(model.table_model.targets_in_units(view.on_model_scale(rows[:2])), rows[:2])
+    for refused, why in [
+        (rows, "so a target is never negative; that of row 3 is -1"),
+        (rows[3:], "so a target is at most 1.9e[+]130; that of row 1 is 1e[+]300"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            view.on_model_scale(refused)
+        with pytest.raises(ValueError, match=why):
+            model.to_model_scale(np.array(refused))
 
 
 def test_predictions_of_a_log_scale_are_finite_far_from_the_rows():

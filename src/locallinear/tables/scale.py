@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 SCALES = ("auto", "identity", "log")
 # Predicted logs count as within it: far from the samples they grow without bound.
 LARGEST_LOG = 300.0
+LARGEST_TARGET = float(np.exp(LARGEST_LOG))
 # The log is tried where the largest target is so many times the median.
 WIDE = 4.0
 
@@ -61,19 +62,32 @@ class LogScale:
         # One target that is a thousand times its prediction should not move all others.
         return replace(self, smear=float(np.clip(np.mean(np.minimum(factors, 50)), 0.5, 2.0)))
 
+    def has_log(self, y: Array) -> NDArray[np.bool_]:
+        """Which targets (n,) have a log on this scale, or are NaN: not known."""
+        large_enough = (y >= 0) if self.shift > 0 else (y > 0)
+        return np.isnan(y) | (large_enough & (y <= LARGEST_TARGET))
+
     def check_has_log(self, y: Array) -> None:
-        """Refuse 0 where the targets of the fit were all above it."""
-        if len(y) and y.min() + self.shift < 0:
+        """Refuse targets (n,) that have no log: which row, and why."""
+        wrong = np.flatnonzero(~self.has_log(y))
+        if not len(wrong):
+            return
+        value = y[wrong[0]]
+        found = f"that of row {wrong[0] + 1} is {value:g}"
+        if value < 0:
             raise ValueError(
-                f"the log of the target is modelled, which is never negative, but that of row "
-                f"{np.argmin(y) + 1} is {y.min():g}; leave such rows out"
+                f"the log of the target is modelled, so a target is never negative; {found}; leave "
+                "such rows out"
             )
-        if self.shift == 0 and not (y > 0).all():
+        if value > LARGEST_TARGET:
             raise ValueError(
-                "the log of the target is modelled, and all targets of the fit were above 0, but "
-                f"that of row {np.argmin(y > 0) + 1} is {y[y <= 0][0]:g}; leave such rows out, or "
-                'fit again with them or with target="identity"'
+                f"the log of the target is modelled, so a target is at most {LARGEST_TARGET:.2g}; "
+                f"{found}; leave such rows out"
             )
+        raise ValueError(
+            "the log of the target is modelled, and all targets of the fit were above 0, but "
+            f'{found}; leave such rows out, or fit again with them or with target="identity"'
+        )
 
     def forward(self, y: Array) -> Array:
         """The logs of targets."""
@@ -84,7 +98,7 @@ class LogScale:
         return np.maximum(self.lowest, self.smear * exponential(logs) - self.shift)
 
     def back_quantile(self, logs: Array) -> Array:
-        """Quantiles in units, such as the ends of intervals, for those of logs."""
+        """Quantiles in units, such as the ends of intervals, for those of logs; also targets."""
         return np.maximum(self.lowest, exponential(logs) - self.shift)
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,6 +118,15 @@ def in_units(scales: list[LogScale], predicted: Array) -> Array:
     """Predicted logs, (q,) or (q, m), in units; `scales` has one per target."""
     columns = zip(scales, predicted.reshape(len(predicted), -1).T, strict=True)
     return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
+
+
+def to_logs(scales: list[LogScale], y: NDArray) -> Array:
+    """Targets in units, (q,) or (q, m), as logs; NaN stays NaN, and others must have a log."""
+    numbers = np.asarray(y, dtype=np.float64)
+    pairs = list(zip(scales, numbers.reshape(len(numbers), -1).T, strict=True))
+    for scale, column in pairs:
+        scale.check_has_log(column)
+    return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
 
 
 def exponential(logs: Array) -> Array:
