@@ -500,3 +500,4 @@ def test_predictions_of_a_log_scale_are_finite_far_from_the_rows():
     for factors in (far.times, far.times_per_unit):
         assert np.isfinite(factors).all()
         assert (factors > 0).all()
+    assert_allclose(np.log(far.times), np.log(far.growth)[:, None], atol=1.0)  # one bound for both

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.stored import require
+from ..kernels.logs import LARGEST_LOG, exponential
 from ..models.explanation import LocalExplanation
 from .stored import check_stored_types
 
 Array = NDArray[np.float64]
 
 SCALES = ("auto", "identity", "log")
-# Predicted logs count as within it: far from the samples they grow without bound.
-LARGEST_LOG = 300.0
 LARGEST_TARGET = float(np.exp(LARGEST_LOG))
 # The log is tried where the largest target is so many times the median.
 WIDE = 4.0
@@ -129,11 +128,6 @@ def to_logs(scales: list[LogScale], y: NDArray) -> Array:
     return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
 
 
-def exponential(logs: Array) -> Array:
-    """Exp of predicted logs, which is finite and not 0."""
-    return np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
-
-
 def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
     """An explanation of logs as one in units, whose parts sum to the prediction.
 
@@ -153,7 +147,7 @@ def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
     intercept = prediction - tangent["contributions"].sum(axis=1)
     # The tangent's constant is not that of the log times its growth; the correction takes it.
     tangent["correction_part"][:, -1] = intercept - tangent["anchor_part"][:, -1]
-    mean_of_ends = _logarithmic_mean(growth, smear * np.exp(why.baseline))
+    mean_of_ends = _logarithmic_mean(growth, smear * exponential(why.baseline))
     differences = why.difference_parts * mean_of_ends[:, None]
     return replace(
         why,
