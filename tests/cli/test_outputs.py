@@ -181,3 +181,20 @@ def test_training_rows_of_a_log_model_are_explained_without_themselves(log_model
     assert_allclose(found["prediction"], load(log_model).loo_prediction_, rtol=1e-8)
     one = call("explain", log_model, tmp_path / "training.csv", "--row", 3).stdout
     assert "fitted on this row: it is explained without itself" in one
+
+
+def test_a_target_without_a_log_hides_no_other_target(log_model, tmp_path):
+    rows = pd.concat([houses(), houses(seed=1)[:2].assign(price=[0.0, -1.0])])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    done = call("explain", log_model, tmp_path / "rows.csv", "--format", "csv")
+    assert "Note: 2 of 62 rows have a target without a log" in done.stderr
+    assert "fitted on 60 of 62 rows" in done.stderr
+    found = pd.read_csv(io.StringIO(done.stdout))
+    assert found["training row"].tolist() == [True] * 60 + [False] * 2
+    assert (
+        "without a log" not in call("explain", log_model, tmp_path / "rows.csv", "--row", 3).stderr
+    )
+    last = call("explain", log_model, tmp_path / "rows.csv", "--row", 61)
+    assert "1 of 1 row has a target without a log" in last.stderr
+    page = call("explain", log_model, tmp_path / "rows.csv", "--out", "-", "--jobs", 1)
+    assert "60 of 62 rows are the model's own samples" in " ".join(page.stdout.split())

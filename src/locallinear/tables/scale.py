@@ -128,6 +128,12 @@ def to_logs(scales: list[LogScale], y: NDArray) -> Array:
     return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
 
 
+def have_logs(scales: list[LogScale], y: Array) -> NDArray[np.bool_]:
+    """Which targets, (q,) or (q, m), have a log or are NaN."""
+    pairs = zip(scales, y.reshape(len(y), -1).T, strict=True)
+    return np.column_stack([s.has_log(c) for s, c in pairs]).reshape(y.shape)
+
+
 def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
     """An explanation of logs as one in units, whose parts sum to the prediction.
 
