@@ -23,7 +23,7 @@ from ..models.fall import FALL
 from ..runtime.budgets import Budget
 from ..runtime.progress import Bar
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
-from ..search.grids import GRIDS, Grid, named_grid
+from ..search.grids import GRIDS, Grid, check_grid, named_grid
 from ..search.splits import Folds
 
 Array = NDArray[np.float64]
@@ -175,13 +175,18 @@ def _adapted(given: Any, task: Task, splits: Folds, indicators: Grid) -> Any:
     elif grid is not None:
         values = grid
         if isinstance(grid, str):
-            prefer = getattr(given, "prefer", "accurate")
-            classify = is_classifier(given) and not isinstance(given, Ensemble)
-            values = named_grid(grid, prefer=prefer, classify=classify)
+            values = _grid_called(grid, given, task.classify)
         given.set_params(**{name: indicators | values})
         if given.cv is None or isinstance(given.cv, int):
             given.set_params(cv=splits)
     return given
+
+
+def _grid_called(name: str, given: Any, classify: bool) -> Grid:
+    """The grid that a search or an ensemble means by a name."""
+    if isinstance(given, Ensemble):
+        return check_grid(name, FALLClassifier() if classify else FALLRegressor(), "search")
+    return named_grid(name, prefer=given.prefer, classify=classify)
 
 
 def sampled_rows(task: Task) -> Rows:
