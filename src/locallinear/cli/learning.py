@@ -21,6 +21,7 @@ from ..search.grids import named_grid
 from ..tables.encoding import fit_encoding
 from ..tables.estimators import TableClassifier, TableRegressor
 from ..tables.kinds import KINDS
+from ..tables.procedure import CLASS_SCORING
 from ..tables.table import Table, TableError
 from ..tables.targets import check_targets, is_class, outputs, with_targets
 from .comparison import compile_kernels, more_models
@@ -151,6 +152,7 @@ def make_model(problem: Problem, options: Options, budget: float | None, verbose
         search: Any = FALLClassifierCV if problem.classify else FALLRegressorCV
         model = search(
             grid,
+            scoring=CLASS_SCORING if problem.classify else None,
             n_jobs=options["jobs"],
             random_state=options["seed"],
             verbose=verbose,

@@ -37,6 +37,9 @@ MOST_COMPARED = 2000
 # How long it takes to judge one fold, in times of the fit on all rows: a fit on two thirds of them,
 # and predictions of the others. Of a large table, at least so many rows are predicted.
 PER_FOLD, LEAST_JUDGED = 0.8, 2000
+# What searches of a table's classes minimise, of the scores: probabilities matter, not classes
+# alone.
+CLASS_SCORING = "neg_mean_squared_error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +150,7 @@ def make_estimator(model: Any, task: Task) -> Any:
     splits = _sampled_splits(task)
     if model == "single":
         kind: Any = FALLClassifierCV if task.classify else FALLRegressorCV
-        # Of the scores: probabilities matter, not classes alone.
-        common["scoring"] = "neg_mean_squared_error" if task.classify else None
+        common["scoring"] = CLASS_SCORING if task.classify else None
         return kind(grid, cv=splits, prefer=task.prefer, **common)
     if model == "ensemble":
         kind = FALLEnsembleClassifier if task.classify else FALLEnsembleRegressor
