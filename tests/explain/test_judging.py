@@ -8,18 +8,21 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import root_mean_squared_error
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
-from locallinear import FALLRegressor
-from locallinear.explain import report_data
+from houses import houses
+from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor
+from locallinear.explain import report_data, write_report
 from locallinear.explain.judging import (
     CLASSIFICATION,
     REGRESSION,
     Judged,
+    UnseenRows,
     baselines,
     folds_of,
     judge,
     pooled_scores,
     resampled_errors,
     row_errors,
+    tuning_sentence,
     typical_error,
 )
 
@@ -117,3 +120,40 @@ def test_judging_leaves_the_models_unfitted(make_problem):
     model = clone(Ridge())
     judge({"ridge": model}, X, y, list(KFold(2).split(X)), classify=False)
     assert not hasattr(model, "coef_")
+
+
+# --- The judgement that a model brings along -----------------------------------------------------
+
+
+def test_only_rows_that_the_model_predicted_unseen_are_predicted_by_the_others(make_problem):
+    X, y, _ = make_problem(n=60)
+    folds, said = np.arange(60) % 3, y + 0.1
+    said[folds == 1] = np.nan  # a fold without time, and half of another one
+    said[folds == 2] = np.where(np.arange(20) < 10, said[folds == 2], np.nan)
+    unseen = UnseenRows.of(said, folds)
+    assert unseen.n_folds == 3
+    assert unseen.n_train == 40
+    asked = []
+
+    class Counting(Ridge):
+        def predict(self, X):
+            asked.append(len(X))
+            return super().predict(X)
+
+    ours, other = unseen.judge(Judged("FALL", said), {"ridge": Counting()}, X, y, classify=False)
+    assert asked == [20, 10]
+    assert_allclose(ours.predicted, y[unseen.rows] + 0.1)
+    known = np.flatnonzero(folds == 0)
+    expected = Ridge().fit(X[folds != 0], y[folds != 0]).predict(X[known])
+    assert_allclose(other.predicted[np.isin(unseen.rows, known)], expected)
+
+
+def test_the_page_says_of_tuning_what_the_terminal_says(tmp_path):
+    frame = houses().drop(columns=["rent", "kind"])
+    one = TableRegressor(FALLRegressor(5), random_state=0).fit(frame, "price")
+    two = FALLEnsembleRegressor(2, search={"n_neighbors": [3]}, random_state=0)
+    for model in (one, TableRegressor(two, random_state=0).fit(frame, "price")):
+        said = tuning_sentence(is_ensemble=model is not one)
+        write_report(tmp_path / "page.html", report_data(model, max_rows=3))
+        page = (tmp_path / "page.html").read_text("utf-8").replace("&#39;", "'")
+        assert page.count(said) == 2  # in its data too
