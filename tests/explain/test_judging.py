@@ -157,3 +157,58 @@ def test_the_page_says_of_tuning_what_the_terminal_says(tmp_path):
         write_report(tmp_path / "page.html", report_data(model, max_rows=3))
         page = (tmp_path / "page.html").read_text("utf-8").replace("&#39;", "'")
         assert page.count(said) == 2  # in its data too
+
+
+# --- Against one linear model for all rows -------------------------------------------------------
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    """The scores of a model's page, and its text."""
+
+    def write(model):
+        data = report_data(model, max_rows=3)
+        write_report(tmp_path / "page.html", data)
+        text = (
+            (tmp_path / "page.html").read_text("utf-8").split('<script type="application/json"')[0]
+        )
+        return data["scores"], " ".join(text.split())
+
+    return write
+
+
+def straight_but_for(bend, n=60, seed=0):
+    """Rows whose target is linear, with noise, but for a bend of this size."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, X[:, 0] + bend * np.abs(X[:, 1]) + 0.5 * rng.normal(size=n)
+
+
+AS_GOOD = "Ridge, one linear model for all rows, is as good or better on unseen rows"
+UNCLEAR = "it is not clear that this model is better than ridge, one linear model for all rows"
+
+
+@pytest.mark.parametrize(
+    ("bend", "found", "said"),
+    [(0.0, "as good", AS_GOOD), (0.8, "unclear", UNCLEAR), (3.0, "better", None)],
+)
+def test_a_page_says_whether_ridge_is_better_or_nobody_knows(page_of, bend, found, said):
+    model = FALLRegressor(10, n_neighbors=5, random_state=0).fit(*straight_but_for(bend))
+    scores, text = page_of(model)
+    assert scores["against_ridge"] == found
+    ours, ridge = (scores["models"][i]["R²"]["value"] for i in (0, 2))
+    assert (ours > ridge) == (found != "as good")
+    for sentence in (AS_GOOD, UNCLEAR):
+        assert text.count(sentence) == (2 if sentence == said else 0)
+
+
+def test_weights_that_scores_count_also_count_against_ridge(page_of):
+    X, y = straight_but_for(3.0, n=200)
+    rng = np.random.default_rng(1)
+    y[100:] = X[100:, 0] + 0.5 * rng.normal(size=100)  # where few weigh, ridge is right
+    few = FALLRegressor(10, n_neighbors=5, random_state=0)
+    found = {}
+    for bent, weights in {True: [1, 1e-3], False: [1e-3, 1]}.items():
+        fitted = few.fit(X, y, np.repeat(weights, 100))
+        found[bent] = page_of(fitted)[0]["against_ridge"]
+    assert found == {True: "better", False: "as good"}

@@ -289,9 +289,13 @@ def error_change(draws: Array, one: int, other: int, *, classify: bool) -> tuple
     return float(low), float(high)
 
 
-def resampled_errors(errors: Sequence[Array], *, classify: bool, seed: int = 0) -> Array:
+def resampled_errors(
+    errors: Sequence[Array], *, classify: bool, weights: Array | None = None, seed: int = 0
+) -> Array:
     """Typical errors on rows drawn with repetition, the same for all models: (models, draws, m)."""
     n = len(errors[0])
-    means = [[counts @ one / n for one in errors] for counts in resampled_counts(n, seed)]
+    v = np.ones(n) if weights is None else weights
+    drawn = (v * counts for counts in resampled_counts(n, seed))
+    means = [[rows @ one / rows.sum() for one in errors] for rows in drawn if rows.any()]
     found = np.array(means).swapaxes(0, 1)
     return found if classify else np.sqrt(found)

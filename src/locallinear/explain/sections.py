@@ -128,7 +128,7 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         "tuning": tuning_sentence(is_ensemble=bool(getattr(view.estimator, "kinds_", [])))
         if found.is_own
         else None,
-        "beats_ridge": _beats_ridge(found, classify),
+        "against_ridge": _against_ridge(found, scores, classify, weights),
         "n_folds": found.n_folds,
         "n_scored": len(found.rows),
         "true": target_lists(found.y[drawn]),
@@ -136,13 +136,21 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
     }
 
 
-def _beats_ridge(found: _Judgement, classify: bool) -> bool:
-    """Whether the model is more accurate than one linear model for all rows, beyond chance."""
-    pair = [found.models[0], next(one for one in found.models if one.name == "ridge")]
-    errors = [row_errors(one, found.y, classify=classify) for one in pair]
+def _against_ridge(
+    found: _Judgement, scores: list[dict[str, Any]], classify: bool, weights: Array | None
+) -> str:
+    """Whether the model is "better" than one linear model for all rows, by more than chance.
+
+    Otherwise it is "unclear" where the model's score is higher, and else ridge is "as good".
+    """
+    ridge = next(i for i, one in enumerate(found.models) if one.name == "ridge")
+    errors = [row_errors(found.models[i], found.y, classify=classify) for i in (0, ridge)]
     with np.errstate(divide="ignore", invalid="ignore"):  # ridge may be exact
-        draws = resampled_errors(errors, classify=classify)
-        return error_change(draws, 0, 1, classify=classify)[1] < 0
+        draws = resampled_errors(errors, classify=classify, weights=weights)
+        if error_change(draws, 0, 1, classify=classify)[1] < 0:
+            return "better"
+    first = next(iter(scores[0]))
+    return "unclear" if scores[0][first]["value"] > scores[ridge][first]["value"] else "as good"
 
 
 def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
