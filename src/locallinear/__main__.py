@@ -2,15 +2,15 @@
 
 import time
 
-from .cli import main
+from .cli import ProgramStart, main
 from .paper.command import reproduce
 
 main.add_command(reproduce)
 
 
 def program() -> None:
-    """Run the command of the arguments, and tell it how long this process took to load."""
-    main(prog_name="locallinear", obj=time.process_time())
+    """Run the command of the arguments, and tell it the processor time of the start."""
+    main(prog_name="locallinear", obj=ProgramStart(time.process_time()))
 
 
 if __name__ == "__main__":

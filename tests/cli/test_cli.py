@@ -19,6 +19,7 @@ from commands import call, frame_of, refused, refused_fit, written
 from houses import houses
 from locallinear import FALLRegressor, TableRegressor, load
 from locallinear.__main__ import main
+from locallinear.cli import ProgramStart
 from locallinear.cli import commands as _commands
 from locallinear.cli.terminal import warnings_as_notes
 from locallinear.explain.text import number
@@ -274,7 +275,7 @@ def test_python_m_locallinear_is_the_program(folder, tmp_path):
     )
 
 
-def test_what_the_program_took_to_load_is_part_of_its_time_budget(folder, monkeypatch):
+def test_the_processor_time_of_the_start_is_part_of_its_time_budget(folder, monkeypatch):
     given = []
 
     def stop(problem, options, budget):
@@ -284,8 +285,8 @@ def test_what_the_program_took_to_load_is_part_of_its_time_budget(folder, monkey
     monkeypatch.setattr(_budgets.time, "monotonic", lambda: 100.0)
     monkeypatch.setattr(_commands, "fit_model", stop)
     arguments = ["fit", str(folder / "houses.csv"), "--target", "price", "--time-budget", "20"]
-    for loading in (None, 7.0):
-        CliRunner().invoke(main, arguments, obj=loading)
+    for start in (None, ProgramStart(7.0)):
+        CliRunner().invoke(main, arguments, obj=start)
     assert given == [16.0, 9.0]
 
 
@@ -298,9 +299,24 @@ def test_a_command_that_took_longer_than_its_budget_says_so(
     monkeypatch.setattr(_commands, "print_summary", lambda *_: None)
     arguments = ["fit", folder / "houses.csv", "--target", "price", "--quick", "--time-budget", 1]
     arguments += ["--out", tmp_path / "one.model"]
-    made = CliRunner().invoke(main, list(map(str, arguments)), obj=loading)
+    made = CliRunner().invoke(main, list(map(str, arguments)), obj=ProgramStart(loading))
     assert made.exit_code == 0
-    assert ("--time-budget is 1 s, but the command took 3.1 s" in made.stderr) == said
+    note = "--time-budget is 1 s, but the command took 3.1 s; give a longer one, or fit fewer rows."
+    assert (note in made.stderr) == said
+
+
+def test_the_note_of_a_late_command_names_the_comparison_where_there_was_one(
+    folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_budgets.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(_commands, "fit_model", lambda *_: load(folder / "price.model"))
+    for name in ("print_comparison", "print_summary"):
+        monkeypatch.setattr(_commands, name, lambda *_: None)
+    arguments = ["fit", folder / "houses.csv", "--target", "price", "--time-budget", 1]
+    arguments += ["--out", tmp_path / "one.model"]
+    made = CliRunner().invoke(main, list(map(str, arguments)), obj=ProgramStart(9.0))
+    assert "fewer rows, or leave out the comparison with --quick." in made.stderr
+    assert "reading the file" not in made.stderr  # it took no time here
 
 
 def test_bad_input_gives_one_sentence_and_status_two(folder, tmp_path):

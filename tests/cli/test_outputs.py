@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from commands import call, refused
 from houses import houses, table_estimator
-from locallinear import load
+from locallinear import FALLRegressor, TableRegressor, load
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +142,44 @@ def test_a_file_that_mixes_training_rows_and_new_ones_says_which_are_which(files
     assert (
         "without itself" not in call("explain", files[0], tmp_path / "mixed.csv", "--row", 1).stdout
     )
+
+
+# --- Models of a log -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def log_model(tmp_path_factory):
+    """The file of a model of the log of the price."""
+    path = tmp_path_factory.mktemp("logs") / "price.model"
+    fall = FALLRegressor(5, n_neighbors=5)
+    model = TableRegressor(fall, target="log", random_state=0)
+    model.fit(houses().drop(columns=["rent", "kind"]), "price").save(path)
+    return path
+
+
+def test_training_rows_of_a_log_model_are_explained_without_themselves(log_model, tmp_path):
+    houses().to_csv(tmp_path / "training.csv", index=False)
+    done = call("explain", log_model, tmp_path / "training.csv", "--format", "csv")
+    assert "fitted on these rows: each is predicted and explained without itself" in done.stderr
+    found = pd.read_csv(io.StringIO(done.stdout))
+    assert found["training row"].all()
+    assert_allclose(found["prediction"], load(log_model).loo_prediction_, rtol=1e-8)
+    one = call("explain", log_model, tmp_path / "training.csv", "--row", 3).stdout
+    assert "fitted on this row: it is explained without itself" in one
+
+
+def test_a_target_without_a_log_hides_no_other_target(log_model, tmp_path):
+    rows = pd.concat([houses(), houses(seed=1)[:2].assign(price=[0.0, -1.0])])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    done = call("explain", log_model, tmp_path / "rows.csv", "--format", "csv")
+    assert "Note: 2 of 62 rows have a target without a log" in done.stderr
+    assert "fitted on 60 of 62 rows" in done.stderr
+    found = pd.read_csv(io.StringIO(done.stdout))
+    assert found["training row"].tolist() == [True] * 60 + [False] * 2
+    assert (
+        "without a log" not in call("explain", log_model, tmp_path / "rows.csv", "--row", 3).stderr
+    )
+    last = call("explain", log_model, tmp_path / "rows.csv", "--row", 61)
+    assert "1 of 1 row has a target without a log" in last.stderr
+    page = call("explain", log_model, tmp_path / "rows.csv", "--out", "-", "--jobs", 1)
+    assert "60 of 62 rows are the model's own samples" in " ".join(page.stdout.split())

@@ -8,10 +8,12 @@ from houses import houses
 from locallinear import load
 from locallinear.cli import cluster
 from locallinear.cli.commands import main
+from locallinear.tables.procedure import CLASS_SCORING
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("dask.dataframe")
+cluster_search = pytest.importorskip("locallinear.dask.search")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,16 @@ def test_a_target_of_text_is_classified(folder, address):
     done = run("part-*.parquet", "--ignore", "price", "--ignore", "rent", *given)
     assert done.exit_code == 0, done.output
     assert set(load("k.model").predict(folder)) == {"large", "small"}
+
+
+def test_classes_are_chosen_by_the_score_of_a_fit_without_a_cluster(folder, address, monkeypatch):
+    scored = []
+    monkeypatch.setattr(
+        cluster_search.DaskSearchCV, "_grid", lambda self: scored.append(self.scoring) or self.grid
+    )
+    given = ["--target", "kind", "--time-budget", "1", "--cluster", address, "--out", "k.model"]
+    run("part-*.parquet", "--ignore", "price", "--ignore", "rent", *given)
+    assert scored == [CLASS_SCORING]
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,21 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import root_mean_squared_error
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
-from locallinear import FALLRegressor
-from locallinear.explain import report_data
+from houses import houses
+from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor
+from locallinear.explain import report_data, write_report
 from locallinear.explain.judging import (
     CLASSIFICATION,
     REGRESSION,
     Judged,
+    UnseenRows,
     baselines,
     folds_of,
     judge,
     pooled_scores,
     resampled_errors,
     row_errors,
+    tuning_sentence,
     typical_error,
 )
 
@@ -117,3 +120,95 @@ def test_judging_leaves_the_models_unfitted(make_problem):
     model = clone(Ridge())
     judge({"ridge": model}, X, y, list(KFold(2).split(X)), classify=False)
     assert not hasattr(model, "coef_")
+
+
+# --- The judgement that a model brings along -----------------------------------------------------
+
+
+def test_only_rows_that_the_model_predicted_unseen_are_predicted_by_the_others(make_problem):
+    X, y, _ = make_problem(n=60)
+    folds, said = np.arange(60) % 3, y + 0.1
+    said[folds == 1] = np.nan  # a fold without time, and half of another one
+    said[folds == 2] = np.where(np.arange(20) < 10, said[folds == 2], np.nan)
+    unseen = UnseenRows.of(said, folds)
+    assert unseen.n_folds == 3
+    assert unseen.n_train == 40
+    asked = []
+
+    class Counting(Ridge):
+        def predict(self, X):
+            asked.append(len(X))
+            return super().predict(X)
+
+    ours, other = unseen.judge(Judged("FALL", said), {"ridge": Counting()}, X, y, classify=False)
+    assert asked == [20, 10]
+    assert_allclose(ours.predicted, y[unseen.rows] + 0.1)
+    known = np.flatnonzero(folds == 0)
+    expected = Ridge().fit(X[folds != 0], y[folds != 0]).predict(X[known])
+    assert_allclose(other.predicted[np.isin(unseen.rows, known)], expected)
+
+
+def test_the_page_says_of_tuning_what_the_terminal_says(tmp_path):
+    frame = houses().drop(columns=["rent", "kind"])
+    one = TableRegressor(FALLRegressor(5), random_state=0).fit(frame, "price")
+    two = FALLEnsembleRegressor(2, search={"n_neighbors": [3]}, random_state=0)
+    for model in (one, TableRegressor(two, random_state=0).fit(frame, "price")):
+        said = tuning_sentence(is_ensemble=model is not one)
+        write_report(tmp_path / "page.html", report_data(model, max_rows=3))
+        page = (tmp_path / "page.html").read_text("utf-8").replace("&#39;", "'")
+        assert page.count(said) == 2  # in its data too
+
+
+# --- Against one linear model for all rows -------------------------------------------------------
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    """The scores of a model's page, and its text."""
+
+    def write(model):
+        data = report_data(model, max_rows=3)
+        write_report(tmp_path / "page.html", data)
+        text = (
+            (tmp_path / "page.html").read_text("utf-8").split('<script type="application/json"')[0]
+        )
+        return data["scores"], " ".join(text.split())
+
+    return write
+
+
+def straight_but_for(bend, n=60, seed=0):
+    """Rows whose target is linear, with noise, but for a bend of this size."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, X[:, 0] + bend * np.abs(X[:, 1]) + 0.5 * rng.normal(size=n)
+
+
+AS_GOOD = "Ridge, one linear model for all rows, is as good or better on unseen rows"
+UNCLEAR = "it is not clear that this model is better than ridge, one linear model for all rows"
+
+
+@pytest.mark.parametrize(
+    ("bend", "found", "said"),
+    [(0.0, "as good", AS_GOOD), (0.8, "unclear", UNCLEAR), (3.0, "better", None)],
+)
+def test_a_page_says_whether_ridge_is_better_or_nobody_knows(page_of, bend, found, said):
+    model = FALLRegressor(10, n_neighbors=5, random_state=0).fit(*straight_but_for(bend))
+    scores, text = page_of(model)
+    assert scores["against_ridge"] == found
+    ours, ridge = (scores["models"][i]["R²"]["value"] for i in (0, 2))
+    assert (ours > ridge) == (found != "as good")
+    for sentence in (AS_GOOD, UNCLEAR):
+        assert text.count(sentence) == (2 if sentence == said else 0)
+
+
+def test_weights_that_scores_count_also_count_against_ridge(page_of):
+    X, y = straight_but_for(3.0, n=200)
+    rng = np.random.default_rng(1)
+    y[100:] = X[100:, 0] + 0.5 * rng.normal(size=100)  # where few weigh, ridge is right
+    few = FALLRegressor(10, n_neighbors=5, random_state=0)
+    found = {}
+    for bent, weights in {True: [1, 1e-3], False: [1e-3, 1]}.items():
+        fitted = few.fit(X, y, np.repeat(weights, 100))
+        found[bent] = page_of(fitted)[0]["against_ridge"]
+    assert found == {True: "better", False: "as good"}

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from houses import fitted, houses
-from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor
+from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor, TableRegressor
 from locallinear.explain import data_of_explanation, report_data, write_report
-from locallinear.explain.explaining_rows import explain_rows
+from locallinear.explain.explaining_rows import explain_rows, numbers_of_samples
 from locallinear.explain.how_sure import how_sure
 from locallinear.explain.own_samples import count_equal, own_samples
 from locallinear.explain.view import view_of
@@ -67,6 +67,17 @@ def test_a_table_keeps_its_gaps_when_its_rows_are_samples():
     assert_allclose(np.ravel(data["rows"]["prediction"]), model.loo_prediction_, rtol=1e-8)
     assert data["rows"]["values"][0][0] is None
     assert data["rows"]["values"][17][2] is None
+
+
+@pytest.mark.parametrize("lowest", [0.0, 1.0])  # of which 0 has a log with a shift only
+def test_samples_of_a_log_model_are_found_by_their_targets_in_units(make_problem, lowest):
+    X, y, Q = make_problem()
+    y = lowest + y - y.min()
+    model = TableRegressor(FALLRegressor(5, n_neighbors=5), target="log", random_state=0).fit(X, y)
+    order = np.array([7, 2, np.argmin(y)])
+    mixed, targets = np.vstack([X[order], Q[:1]]), np.append(y[order], np.nan)
+    assert_array_equal(numbers_of_samples(view_of(model), mixed, targets), [*order, -1])
+    assert report_data(model, Xq=X, yq=y)["rows"]["n_own"] == len(X)
 
 
 def test_rows_without_targets_are_predicted_as_predict_does(make_problem, tmp_path):

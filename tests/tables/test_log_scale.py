@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from frames import messy
 from locallinear import FALLRegressor, TableRegressor
 from locallinear.explain import ContributionDisplay
 from locallinear.explain.row_text import row_lines
 from locallinear.explain.text import factor
+from locallinear.explain.view import view_of
 
 
 def test_a_log_scale_says_by_what_a_column_multiplies(logs):
@@ -89,6 +90,23 @@ def test_a_log_scale_says_which_target_has_no_log():
         model.partial_fit(X[:2], [1.0, 0.0])
 
 
+@pytest.mark.parametrize("lowest", [0.0, 1.0])
+def test_targets_of_pictures_are_refused_as_those_of_partial_fit_are(lowest):
+    X = np.arange(40.0)[:, None]
+    model = TableRegressor(FALLRegressor(5), target="log").fit(X, lowest + X[:, 0])
+    view, rows = view_of(model), [2.0, np.nan, -1.0, 1e300]
+    assert_array_equal(np.isnan(view.on_model_scale(rows[:2])), [False, True])
+    assert_allclose(model.table_model.targets_in_units(view.on_model_scale(rows[:2])), rows[:2])
+    for refused, why in [
+        (rows, "so a target is never negative; that of row 3 is -1"),
+        (rows[3:], "so a target is at most 1.9e[+]130; that of row 1 is 1e[+]300"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            view.on_model_scale(refused)
+        with pytest.raises(ValueError, match=why):
+            model.to_model_scale(np.array(refused))
+
+
 def test_predictions_of_a_log_scale_are_finite_far_from_the_rows():
     X = np.arange(40.0)[:, None]
     model = TableRegressor(FALLRegressor(5), target="log").fit(X, np.exp(X[:, 0]))
@@ -98,3 +116,4 @@ def test_predictions_of_a_log_scale_are_finite_far_from_the_rows():
     for factors in (far.times, far.times_per_unit):
         assert np.isfinite(factors).all()
         assert (factors > 0).all()
+    assert_allclose(np.log(far.times), np.log(far.growth)[:, None], atol=1.0)  # one bound for both

@@ -1,14 +1,30 @@
 """The procedure behind a table: rows are drawn from all folds, and judged as time allows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from locallinear import FALLRegressor, FALLRegressorCV, TableRegressor
+from locallinear import (
+    FALLClassifierCV,
+    FALLEnsembleClassifier,
+    FALLEnsembleRegressor,
+    FALLRegressor,
+    FALLRegressorCV,
+    TableRegressor,
+)
+from locallinear.grids import CLASSES, DEFAULT, SIMPLE
 from locallinear.runtime.budgets import Budget
 from locallinear.tables import procedure
-from locallinear.tables.procedure import Task, drawn_rows, fold_numbers, sampled_rows
+from locallinear.tables.procedure import (
+    Task,
+    drawn_rows,
+    fold_numbers,
+    make_estimator,
+    sampled_rows,
+)
 
 
 def task_of(n, seed=0, budget=None):
@@ -68,3 +84,32 @@ def test_a_search_without_a_budget_of_its_own_has_that_of_the_table(own, given, 
     search = FALLRegressorCV({"n_neighbors": [3, 5]}, time_budget=own)
     TableRegressor(search, target="identity", time_budget=9.0).fit(task.X, task.y)
     assert seconds == given
+
+
+# --- The grids that estimators of a user's own name ----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "grid"),
+    [
+        (FALLClassifierCV("default"), CLASSES),  # as the search without a table
+        (FALLClassifierCV("classes"), CLASSES),
+        (FALLClassifierCV("default", prefer="simple"), SIMPLE),
+        (FALLEnsembleClassifier(search="default"), DEFAULT),  # as the ensemble without a table
+        (FALLEnsembleClassifier(search="classes"), CLASSES),
+    ],
+    ids=str,
+)
+def test_a_grid_for_classes_has_the_same_name_in_a_table(given, grid):
+    task = replace(task_of(60), y=np.arange(60) % 2, classify=True)
+    made = make_estimator(given, task)
+    assert made.get_params()["search" if hasattr(given, "search") else "grid"] == grid
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [(FALLRegressorCV("classes"), "grid='cl"), (FALLEnsembleRegressor(search="classes"), "search")],
+)
+def test_a_regressor_of_a_table_has_no_grid_for_classes(given, why):
+    with pytest.raises(ValueError, match=why):
+        make_estimator(given, task_of(60))

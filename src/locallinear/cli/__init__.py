@@ -6,6 +6,6 @@
 `comparison.py` makes the models to compare, and `summary.py` puts results into lines of text.
 """
 
-from .commands import main
+from .commands import ProgramStart, main
 
-__all__ = ["main"]
+__all__ = ["ProgramStart", "main"]

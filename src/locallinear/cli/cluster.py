@@ -14,6 +14,7 @@ from ..runtime.progress import working
 from ..search.grids import named_grid
 from ..tables.encoding import Encoding, fit_encoding
 from ..tables.estimators import TableClassifier, TableRegressor
+from ..tables.procedure import CLASS_SCORING
 from ..tables.read import PARQUET
 from ..tables.table import Table, as_table
 from ..tables.targets import outputs
@@ -82,6 +83,7 @@ def fit_on_cluster(data: Path, options: Options) -> TableModel:
     kind = FALLClassifierCV if problem.classify else FALLRegressorCV
     search = kind(
         for_cluster(grid),
+        scoring=CLASS_SCORING if problem.classify else None,
         time_budget=options["time_budget"],
         random_state=options["seed"],
         n_jobs=options["jobs"],

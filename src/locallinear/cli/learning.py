@@ -3,16 +3,15 @@
 import sys
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ..explain.judging import Judged, baselines, judge
+from ..explain.judging import Judged, UnseenRows, baselines, tuning_sentence
 from ..runtime.budgets import BudgetWarning
 from ..runtime.progress import duration, watched, working
 from ..search.companion import Companion, companion_of
@@ -21,6 +20,7 @@ from ..search.grids import named_grid
 from ..tables.encoding import fit_encoding
 from ..tables.estimators import TableClassifier, TableRegressor
 from ..tables.kinds import KINDS
+from ..tables.procedure import CLASS_SCORING
 from ..tables.table import Table, TableError
 from ..tables.targets import check_targets, is_class, outputs, with_targets
 from .comparison import compile_kernels, more_models
@@ -151,6 +151,7 @@ def make_model(problem: Problem, options: Options, budget: float | None, verbose
         search: Any = FALLClassifierCV if problem.classify else FALLRegressorCV
         model = search(
             grid,
+            scoring=CLASS_SCORING if problem.classify else None,
             n_jobs=options["jobs"],
             random_state=options["seed"],
             verbose=verbose,
@@ -207,21 +208,15 @@ def print_comparison(
     `seconds` are those of the model's fit: with them, more models and times are printed.
     """
     said: Any = model.cv_prediction_
-    rows = np.flatnonzero(~np.isnan(said.reshape(len(said), -1)).any(axis=1))
-    y, said, folds = problem.y, said[rows], model.folds_
+    unseen = UnseenRows.of(said, model.folds_)
     classify, full = problem.classify, seconds is not None
-    X = model.encode(problem.table).to_numpy()
-    judged_folds = np.unique(folds[rows])
-    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in judged_folds]
+    X, y, n_train = model.encode(problem.table).to_numpy(), problem.y, unseen.n_train
     # The search, and one fit per fold and of all rows.
-    judged = [
-        Judged(
-            "FALL",
-            model.classes_[said.argmax(axis=1)] if classify else said,
-            (seconds or 0.0) / (len(splits) + 1),
-        )
-    ]
-    n_train = min(len(train) for train, _ in splits)
+    own = Judged(
+        "FALL",
+        model.classes_[said.argmax(axis=1)] if classify else said,
+        (seconds or 0.0) / (len(unseen.splits) + 1),
+    )
     models = baselines(n_train, classify=classify, slow=full)
     notes: list[str] = []
     if full:
@@ -232,19 +227,17 @@ def print_comparison(
         )
         models |= more
     watch = partial(watched, title="Comparing models on unseen rows", unit="fits")
-    others = judge(models, X, y, splits, classify=classify, watch=watch)
-    judged += [replace(one, predicted=one.predicted[rows]) for one in others]
+    judged = unseen.judge(own, models, X, y, classify=classify, watch=watch)
     error = "Share of wrong classes" if classify else "Root mean squared error"
     echo(f"\n{error} on rows that the models have not seen:\n")
-    print_lines(score_lines(judged, y[rows], problem.targets, classify, times=full))
-    n_folds = len(np.unique(folds))
-    part = "" if len(splits) == n_folds else f", of which {len(splits)} judged, for want of time"
-    tuned = "every model was tuned on other folds than the one that it predicts."
-    if options["model"] == "ensemble":
-        tuned = "FALL's members had not seen the fold that they predict, but were chosen with it."
+    print_lines(score_lines(judged, y[unseen.rows], problem.targets, classify, times=full))
+    n_judged, part = len(unseen.splits), ""
+    if n_judged < unseen.n_folds:
+        part = f", of which {n_judged} judged, for want of time"
     echo(
-        f"({n_folds}-fold cross-validation{part}; {tuned}\n"
-        "± is half the width of a 95 % interval, from resampling the rows.)"
+        f"({unseen.n_folds}-fold cross-validation{part}; ± is half the width of a 95 % interval, "
+        "from resampling the rows.)\n"
+        f"{tuning_sentence(is_ensemble=options['model'] == 'ensemble')}"
     )
     print_lines(notes)
 

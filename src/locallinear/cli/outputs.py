@@ -18,7 +18,9 @@ from ..runtime.progress import working
 from ..search.companion import Companion, companion_of
 from ..tables.cells import pandas_module
 from ..tables.estimators import TableClassifier, TableRegressor
-from ..tables.table import Table
+from ..tables.scale import have_logs
+from ..tables.table import Table, TableError
+from ..tables.targets import outputs
 from .files import write_file
 
 if TYPE_CHECKING:
@@ -181,9 +183,9 @@ def _sureness(model: TableModel, explanation: Any) -> dict[str, NDArray]:
 
 def explained_row(model: TableModel, table: Table, row: int) -> list[str]:
     """The explanation of one row, counted from one, as lines of text."""
-    view, targets, one = view_of(model), _targets_if_known(model, table), slice(row - 1, row)
-    own = numbers_of_samples(view, table.frame[one], None if targets is None else targets[one])
-    known: Any = explain_rows(view, table.frame[one], own)
+    view, one = view_of(model), table.take(np.array([row - 1]))
+    own = numbers_of_samples(view, one.frame, _targets_if_known(model, one))
+    known: Any = explain_rows(view, one.frame, own)
     why = model.in_units(known)
     lines = [f"Row {row} of {table.name}"]
     if _is_own(why).any():
@@ -229,19 +231,37 @@ def write_html(
 
 
 def _targets_if_known(model: TableModel, table: Table) -> NDArray | None:
-    """The targets in a table, with gaps where rows have none; or None."""
-    targets = model.target_names_
+    """The targets in a table, in units, with gaps where rows have none; or None.
+
+    A target that has no log, where the model is of logs, is a gap too, and a note says so.
+    """
+    targets = tuple(model.target_names_)
     if not set(targets) <= set(table.columns):
         return None
-    has_targets = table.frame[targets].notna().to_numpy().all(axis=1)
+    has_targets = table.frame[list(targets)].notna().to_numpy().all(axis=1)
     if not has_targets.any():
         return None
+    classify = isinstance(model, TableClassifier)
     try:
-        known = model.true_targets(Table(table.frame[has_targets], table.name))
-    except ValueError:  # a log of a negative number
+        known = outputs(table.take(has_targets), targets, classify=classify)
+    except TableError:  # text where the model has numbers
         return None
-    found: NDArray = np.full((len(table), *known.shape[1:]), np.nan)
-    if isinstance(model, TableClassifier):
-        found = np.full(len(table), None, dtype=object)
-    found[has_targets] = model.table_model.targets_in_units(known)
-    return found
+    found: NDArray = np.full((len(table), *known.shape[1:]), None if classify else np.nan)
+    found[has_targets] = known
+    scales = model.table_model.scales
+    if scales is None:
+        return found
+    has_log = have_logs(scales, found)
+    n_without = int((~has_log).reshape(len(found), -1).any(axis=1).sum())
+    if n_without:
+        click.echo(_without_log(n_without, len(found)), err=True)
+    return np.where(has_log, found, np.nan)
+
+
+def _without_log(n: int, q: int) -> str:
+    """A sentence on n of q rows, whose targets have no log."""
+    verb, counts = ("has", "it counts") if n == 1 else ("have", "they count")
+    return (
+        f"Note: {n:,} of {plural(q, 'row')} {verb} a target without a log, and the model is of "
+        f"logs: {counts} as new, without a target."
+    )

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.logs import exponential
 from .drawing import SLATE, axes, label
 from .how_sure import COVERAGE, DEVIATIONS, UNSEEN, how_sure, pulls_on, slope_errors
 from .interface import Explanation
@@ -191,7 +192,7 @@ class ContributionDisplay:
         with suppress(ValueError):
             self.neighbor_pulls = pulls_on(view, why, [self.neighbors], 0)[0].pulls[:, target]
             if why.log is not None:
-                self.neighbor_pulls = np.exp(self.neighbor_pulls)
+                self.neighbor_pulls = exponential(self.neighbor_pulls)
 
     def pull(self, k: int) -> str:
         """The pull of a neighbour in words: an amount, or a factor where logs were modelled."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .interface import Explanation
 from .own_samples import own_samples
@@ -17,14 +17,15 @@ Numbers = NDArray[np.intp]
 BLOCK = 4096
 
 
-def numbers_of_samples(view: ModelView, X: Any, y: NDArray | None) -> Numbers | None:
+def numbers_of_samples(view: ModelView, X: Any, y: ArrayLike | None) -> Numbers | None:
     """The numbers of the samples that rows are, (q,), -1 for new rows; None where all are new.
 
-    Whether they are is known by their targets y: without these, rows are new ones.
+    Whether they are is known by their targets y, in units: without these, rows are new ones.
     """
     if y is None:
         return None
-    own = own_samples(view, np.asarray(view.encode(X), dtype=np.float64), y)
+    inputs = np.asarray(view.encode(X), dtype=np.float64)
+    own = own_samples(view, inputs, np.asarray(view.on_model_scale(y)))
     return own if (own >= 0).any() else None
 
 

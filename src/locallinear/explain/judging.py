@@ -8,7 +8,7 @@ predictions of all rows at once. Axis letters: n rows, m targets.
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,71 @@ def judge(
                 predicted[name][test] = clone(models[name]).fit(X[train], y[train]).predict(X[test])
         seconds[name] += (time.perf_counter() - start) / len(splits)
     return [Judged(name, predicted[name], seconds[name]) for name in models]
+
+
+# --- The judgement that a model brings along -----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class UnseenRows:
+    """Rows that a model's own procedure predicted without having seen them.
+
+    Attributes
+    ----------
+    rows : array (t,)
+        Their numbers among all n: a time budget may have left no time for others.
+    splits : list of pairs of arrays
+        Per fold with such rows: all rows of the other folds, and these rows.
+    n_folds : int
+        The number of all folds.
+    """
+
+    rows: NDArray[np.intp]
+    splits: list[Split]
+    n_folds: int
+
+    @classmethod
+    def of(cls, predicted: NDArray, folds: NDArray[np.intp]) -> "UnseenRows":
+        """The rows whose prediction, (n,) or (n, m), is not NaN."""
+        known = ~np.isnan(predicted.reshape(len(predicted), -1)).any(axis=1)
+        splits = [
+            (np.flatnonzero(folds != k), np.flatnonzero(known & (folds == k)))
+            for k in np.unique(folds[known])
+        ]
+        return cls(np.flatnonzero(known), splits, len(np.unique(folds)))
+
+    @property
+    def n_train(self) -> int:
+        """The number of rows in the smallest training part."""
+        return min(len(train) for train, _ in self.splits)
+
+    def judge(
+        self,
+        own: Judged,
+        others: dict[str, Any],
+        X: Array,
+        y: NDArray,
+        *,
+        classify: bool,
+        watch: Callable[[list[Any]], Iterable[Any]] = iter,
+    ) -> list[Judged]:
+        """The model's own predictions (n rows), and those of others on the same folds.
+
+        Returns them of `rows` alone.
+        """
+        found = [own, *judge(others, X, y, self.splits, classify=classify, watch=watch)]
+        return [replace(one, predicted=one.predicted[self.rows]) for one in found]
+
+
+def tuning_sentence(*, is_ensemble: bool) -> str:
+    """What a model's own procedure knew of the rows that judge it."""
+    if is_ensemble:
+        return (
+            "FALL's members were fitted without the rows that they are scored on, but chosen with "
+            "them, so that its score is a little too good; every other model was tuned on other "
+            "folds than the one that it predicts."
+        )
+    return "Every model was tuned on other folds than the one that it predicts."
 
 
 # --- Scores over all rows at once ----------------------------------------------------------------
@@ -224,9 +289,13 @@ def error_change(draws: Array, one: int, other: int, *, classify: bool) -> tuple
     return float(low), float(high)
 
 
-def resampled_errors(errors: Sequence[Array], *, classify: bool, seed: int = 0) -> Array:
+def resampled_errors(
+    errors: Sequence[Array], *, classify: bool, weights: Array | None = None, seed: int = 0
+) -> Array:
     """Typical errors on rows drawn with repetition, the same for all models: (models, draws, m)."""
     n = len(errors[0])
-    means = [[counts @ one / n for one in errors] for counts in resampled_counts(n, seed)]
+    v = np.ones(n) if weights is None else weights
+    drawn = (v * counts for counts in resampled_counts(n, seed))
+    means = [[rows @ one / rows.sum() for one in errors] for rows in drawn if rows.any()]
     found = np.array(means).swapaxes(0, 1)
     return found if classify else np.sqrt(found)

@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..kernels.logs import exponential
 from ..runtime.extras import extra
 from ..runtime.files import whole_file
 from .packing import deflated
@@ -81,7 +82,7 @@ def score(value: float, name: str, digits: int = 3) -> str:
 
 def times(log: float) -> str:
     """What is added to a log as what it multiplies by."""
-    return f"×\u202f{factor(float(np.exp(log)))}"
+    return f"×\u202f{factor(float(exponential(np.array(log))))}"
 
 
 def leading(sizes: list[float], limit: int = 3) -> list[int]:

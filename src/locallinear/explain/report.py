@@ -91,12 +91,10 @@ def report_data(
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
+    own = np.arange(len(X)) if Xq is None else numbers_of_samples(view, Xq, yq)
     yq = None if yq is None else view.on_model_scale(yq)
-    own: NDArray[np.intp] | None = None
     if Xq is None:
-        Xq, yq, own = X, (y if yq is None else yq), np.arange(len(X))
-    elif yq is not None:
-        own = numbers_of_samples(view, Xq, np.asarray(yq))
+        Xq, yq = X, (y if yq is None else yq)
     q = len(Xq)
     held, detailed = _selected(view, q, max_rows)
     why = explain_rows(view, take_rows(Xq, detailed), None if own is None else own[detailed])

@@ -15,6 +15,7 @@ from .interface import Explanation
 from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
 from .judging import (
     Judged,
+    UnseenRows,
     baselines,
     error_change,
     folds_of,
@@ -22,6 +23,7 @@ from .judging import (
     pooled_scores,
     resampled_errors,
     row_errors,
+    tuning_sentence,
 )
 from .regimes import distinguishing, regime_names, regimes_of
 from .reliability import probability_scores, reliability, unseen_probabilities
@@ -123,7 +125,10 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         "metrics": list(scores[0]),
         "models": [{"name": one.name} | s for one, s in zip(found.models, scores, strict=True)],
         "is_own": found.is_own,
-        "beats_ridge": _beats_ridge(found, classify),
+        "tuning": tuning_sentence(is_ensemble=bool(getattr(view.estimator, "kinds_", [])))
+        if found.is_own
+        else None,
+        "against_ridge": _against_ridge(found, scores, classify, weights),
         "n_folds": found.n_folds,
         "n_scored": len(found.rows),
         "true": target_lists(found.y[drawn]),
@@ -131,13 +136,21 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
     }
 
 
-def _beats_ridge(found: _Judgement, classify: bool) -> bool:
-    """Whether the model is more accurate than one linear model for all rows, beyond chance."""
-    pair = [found.models[0], next(one for one in found.models if one.name == "ridge")]
-    errors = [row_errors(one, found.y, classify=classify) for one in pair]
+def _against_ridge(
+    found: _Judgement, scores: list[dict[str, Any]], classify: bool, weights: Array | None
+) -> str:
+    """Whether the model is "better" than one linear model for all rows, by more than chance.
+
+    Otherwise it is "unclear" where the model's score is higher, and else ridge is "as good".
+    """
+    ridge = next(i for i, one in enumerate(found.models) if one.name == "ridge")
+    errors = [row_errors(found.models[i], found.y, classify=classify) for i in (0, ridge)]
     with np.errstate(divide="ignore", invalid="ignore"):  # ridge may be exact
-        draws = resampled_errors(errors, classify=classify)
-        return error_change(draws, 0, 1, classify=classify)[1] < 0
+        draws = resampled_errors(errors, classify=classify, weights=weights)
+        if error_change(draws, 0, 1, classify=classify)[1] < 0:
+            return "better"
+    first = next(iter(scores[0]))
+    return "unclear" if scores[0][first]["value"] > scores[ridge][first]["value"] else "as good"
 
 
 def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
@@ -148,24 +161,16 @@ def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
     known = view.out_of_fold()
     if known is None or len(np.unique(known[1])) > MOST_FOLDS:
         return None
-    said, folds = known
-    judged = ~np.isnan(said.reshape(len(said), -1)).any(axis=1)
-    rows, y = np.flatnonzero(judged), view.targets_in_units(y)
-    splits = [
-        (np.flatnonzero(folds != k), np.flatnonzero(judged & (folds == k)))
-        for k in np.unique(folds[rows])
-    ]
-    models = baselines(min(len(train) for train, _ in splits), classify=view.is_classifier)
-    others = judge(models, X, y, splits, classify=view.is_classifier)
+    said, unseen = known[0], UnseenRows.of(*known)
     chosen = said if view.classes is None else view.classes[said.argmax(axis=1)]
-    of_all = [Judged(NAME, chosen), *others]
+    y, models = view.targets_in_units(y), baselines(unseen.n_train, classify=view.is_classifier)
     return _Judgement(
-        [replace(one, predicted=one.predicted[rows]) for one in of_all],
-        y[rows],
-        rows,
-        len(splits),
+        unseen.judge(Judged(NAME, chosen), models, X, y, classify=view.is_classifier),
+        y[unseen.rows],
+        unseen.rows,
+        unseen.n_folds,
         True,
-        None if view.classes is None else said[rows],
+        None if view.classes is None else said[unseen.rows],
     )
 
 

@@ -41,6 +41,7 @@ probabilities from one-hot targets              `local.probabilities`
 from the neighbours by feature
 y_pred as a weighted sum of the targets         `local.smoother`: M_l is `anchor_map`
 the scale of errors, and their quantiles        `local.spread`
+targets and factors from predicted logs         `logs.exponential`
 choices of anchors as their number grows        `local.models.choose_again`
 predictions and errors for many parameters      `grid.predictions`: v numbers of neighbours,
 at once                                         L values of λ, C choices of anchors

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import at, from_device
 from ..checks.arguments import check_indices
 from ..checks.devices import check_on_processor
+from ..kernels.logs import exponential
 from ..runtime.extras import extra
 from .coefficient_errors import combination_errors
 from .explanation_frame import frame_of
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     import pandas
 
 Array = NDArray[np.float64]
-
-# Exp of more is no number that a float holds.
-LARGEST_LOG = 700.0
 
 # The fields with one entry per query; those in ROWS may be None.
 ARRAYS = ["prediction", "coef", "intercept", "contributions", "anchor_part", "correction_part"]
@@ -151,12 +149,12 @@ class LocalExplanation:
 
         1.2 means a fifth more because the query differs from its neighbours in the feature.
         """
-        return None if self.log is None else _factors(self.log.difference_parts)
+        return None if self.log is None else exponential(self.log.difference_parts)
 
     @property
     def times_per_unit(self) -> Array | None:
         """What a unit more of each feature multiplies the prediction by, (q, d, m); else None."""
-        return None if self.log is None else _factors(self.log.slopes)
+        return None if self.log is None else exponential(self.log.slopes)
 
     @cached_property
     def coef_std(self) -> Array:
@@ -421,8 +419,3 @@ class LocalExplanation:
         from ..explain import data_of_explanation, write_report  # as in `plot`
 
         write_report(path, data_of_explanation(self.log or self, **options))
-
-
-def _factors(logs: Array) -> Array:
-    """What logs multiply by; far from the samples these have no bound, but factors are finite."""
-    return np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))

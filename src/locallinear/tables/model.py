@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..explain.view import view_of
 from ..models.explanation import LocalExplanation
 from .encoding import Column, Encoding, by_column
-from .scale import LogScale, in_units
+from .scale import LogScale, in_units, to_logs
 from .table import Table, as_table
 
 if TYPE_CHECKING:
@@ -90,18 +90,12 @@ class EncodedModel:
         """Targets of the estimator, (q,) or (q, m), in units."""
         if self.scales is None:
             return targets
-        return in_units([replace(scale, smear=1.0) for scale in self.scales], targets)
+        columns = zip(self.scales, targets.reshape(len(targets), -1).T, strict=True)
+        return np.column_stack([s.back_quantile(c) for s, c in columns]).reshape(targets.shape)
 
     def targets_on_model_scale(self, targets: NDArray) -> NDArray:
         """Targets in units, (q,) or (q, m), as the estimator has them; NaN stays NaN."""
-        if self.scales is None:
-            return targets
-        numbers = np.asarray(targets, dtype=np.float64)
-        columns = numbers.reshape(len(numbers), -1).T
-        pairs = list(zip(self.scales, columns, strict=True))
-        for scale, column in pairs:
-            scale.check_has_log(column[~np.isnan(column)])
-        return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
+        return targets if self.scales is None else to_logs(self.scales, targets)
 
     def read(self, data: Any) -> Table:
         """A table whose cells are those that a reader sees."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..models.explanation import LocalExplanation
 from .learning import TableEstimator
 from .procedure import Task, quick_error
-from .scale import LARGEST_LOG, LogScale, in_units, may_be_log, to_units
+from .scale import LARGEST_TARGET, LogScale, in_units, may_be_log, to_logs, to_units
 from .targets import numeric_targets
 
 Array = NDArray[np.float64]
@@ -54,14 +54,7 @@ class NumericTargets(TableEstimator):
 
     def to_model_scale(self, y: Array) -> Array:
         """Targets as `table_model` has them: logs, or as they are."""
-        if self._scales is None:
-            return y
-        columns = y.reshape(len(y), -1).T
-        _check_log(columns)
-        for scale, column in zip(self._scales, columns, strict=True):
-            scale.check_has_log(column)
-        logs = [scale.forward(c) for scale, c in zip(self._scales, columns, strict=True)]
-        return np.column_stack(logs).reshape(y.shape)
+        return y if self._scales is None else to_logs(self._scales, y)
 
     def _set_judgement(self, y: Array, unseen: NDArray, weights: Array | None) -> None:
         if self._scales is not None:
@@ -111,11 +104,10 @@ def _check_log(columns: NDArray) -> None:
             f"target='log' needs targets of 0 or more, but one is {columns.min():g}; use "
             "'identity', or subtract the smallest"
         )
-    largest = float(np.exp(LARGEST_LOG))
-    if columns.max() > largest:
+    if columns.max() > LARGEST_TARGET:
         raise ValueError(
-            f"target='log' needs targets of at most {largest:.2g}, but one is {columns.max():.3g}; "
-            "divide them by a power of ten first"
+            f"target='log' needs targets of at most {LARGEST_TARGET:.2g}, but one is "
+            f"{columns.max():.3g}; divide them by a power of ten first"
         )
 
 

@@ -23,7 +23,7 @@ from ..models.fall import FALL
 from ..runtime.budgets import Budget
 from ..runtime.progress import Bar
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
-from ..search.grids import GRIDS, Grid, named_grid
+from ..search.grids import GRIDS, Grid, check_grid, named_grid
 from ..search.splits import Folds
 
 Array = NDArray[np.float64]
@@ -37,6 +37,9 @@ MOST_COMPARED = 2000
 # How long it takes to judge one fold, in times of the fit on all rows: a fit on two thirds of them,
 # and predictions of the others. Of a large table, at least so many rows are predicted.
 PER_FOLD, LEAST_JUDGED = 0.8, 2000
+# What searches of a table's classes minimise, of the scores: probabilities matter, not classes
+# alone.
+CLASS_SCORING = "neg_mean_squared_error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +150,7 @@ def make_estimator(model: Any, task: Task) -> Any:
     splits = _sampled_splits(task)
     if model == "single":
         kind: Any = FALLClassifierCV if task.classify else FALLRegressorCV
-        # Of the scores: probabilities matter, not classes alone.
-        common["scoring"] = "neg_mean_squared_error" if task.classify else None
+        common["scoring"] = CLASS_SCORING if task.classify else None
         return kind(grid, cv=splits, prefer=task.prefer, **common)
     if model == "ensemble":
         kind = FALLEnsembleClassifier if task.classify else FALLEnsembleRegressor
@@ -175,13 +177,18 @@ def _adapted(given: Any, task: Task, splits: Folds, indicators: Grid) -> Any:
     elif grid is not None:
         values = grid
         if isinstance(grid, str):
-            prefer = getattr(given, "prefer", "accurate")
-            classify = is_classifier(given) and not isinstance(given, Ensemble)
-            values = named_grid(grid, prefer=prefer, classify=classify)
+            values = _grid_called(grid, given, task.classify)
         given.set_params(**{name: indicators | values})
         if given.cv is None or isinstance(given.cv, int):
             given.set_params(cv=splits)
     return given
+
+
+def _grid_called(name: str, given: Any, classify: bool) -> Grid:
+    """The grid that a search or an ensemble means by a name."""
+    if isinstance(given, Ensemble):
+        return check_grid(name, FALLClassifier() if classify else FALLRegressor(), "search")
+    return named_grid(name, prefer=given.prefer, classify=classify)
 
 
 def sampled_rows(task: Task) -> Rows:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.stored import require
+from ..kernels.logs import LARGEST_LOG, exponential
 from ..models.explanation import LocalExplanation
 from .stored import check_stored_types
 
 Array = NDArray[np.float64]
 
 SCALES = ("auto", "identity", "log")
-# Predicted logs count as within it: far from the samples they grow without bound.
-LARGEST_LOG = 300.0
+LARGEST_TARGET = float(np.exp(LARGEST_LOG))
 # The log is tried where the largest target is so many times the median.
 WIDE = 4.0
 
@@ -61,19 +61,32 @@ class LogScale:
         # One target that is a thousand times its prediction should not move all others.
         return replace(self, smear=float(np.clip(np.mean(np.minimum(factors, 50)), 0.5, 2.0)))
 
+    def has_log(self, y: Array) -> NDArray[np.bool_]:
+        """Which targets (n,) have a log on this scale, or are NaN: not known."""
+        large_enough = (y >= 0) if self.shift > 0 else (y > 0)
+        return np.isnan(y) | (large_enough & (y <= LARGEST_TARGET))
+
     def check_has_log(self, y: Array) -> None:
-        """Refuse 0 where the targets of the fit were all above it."""
-        if len(y) and y.min() + self.shift < 0:
+        """Refuse targets (n,) that have no log: which row, and why."""
+        wrong = np.flatnonzero(~self.has_log(y))
+        if not len(wrong):
+            return
+        value = y[wrong[0]]
+        found = f"that of row {wrong[0] + 1} is {value:g}"
+        if value < 0:
             raise ValueError(
-                f"the log of the target is modelled, which is never negative, but that of row "
-                f"{np.argmin(y) + 1} is {y.min():g}; leave such rows out"
+                f"the log of the target is modelled, so a target is never negative; {found}; leave "
+                "such rows out"
             )
-        if self.shift == 0 and not (y > 0).all():
+        if value > LARGEST_TARGET:
             raise ValueError(
-                "the log of the target is modelled, and all targets of the fit were above 0, but "
-                f"that of row {np.argmin(y > 0) + 1} is {y[y <= 0][0]:g}; leave such rows out, or "
-                'fit again with them or with target="identity"'
+                f"the log of the target is modelled, so a target is at most {LARGEST_TARGET:.2g}; "
+                f"{found}; leave such rows out"
             )
+        raise ValueError(
+            "the log of the target is modelled, and all targets of the fit were above 0, but "
+            f'{found}; leave such rows out, or fit again with them or with target="identity"'
+        )
 
     def forward(self, y: Array) -> Array:
         """The logs of targets."""
@@ -84,7 +97,7 @@ class LogScale:
         return np.maximum(self.lowest, self.smear * exponential(logs) - self.shift)
 
     def back_quantile(self, logs: Array) -> Array:
-        """Quantiles in units, such as the ends of intervals, for those of logs."""
+        """Quantiles in units, such as the ends of intervals, for those of logs; also targets."""
         return np.maximum(self.lowest, exponential(logs) - self.shift)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,9 +119,19 @@ def in_units(scales: list[LogScale], predicted: Array) -> Array:
     return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
 
 
-def exponential(logs: Array) -> Array:
-    """Exp of predicted logs, which is finite and not 0."""
-    return np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
+def to_logs(scales: list[LogScale], y: NDArray) -> Array:
+    """Targets in units, (q,) or (q, m), as logs; NaN stays NaN, and others must have a log."""
+    numbers = np.asarray(y, dtype=np.float64)
+    pairs = list(zip(scales, numbers.reshape(len(numbers), -1).T, strict=True))
+    for scale, column in pairs:
+        scale.check_has_log(column)
+    return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
+
+
+def have_logs(scales: list[LogScale], y: Array) -> NDArray[np.bool_]:
+    """Which targets, (q,) or (q, m), have a log or are NaN."""
+    pairs = zip(scales, y.reshape(len(y), -1).T, strict=True)
+    return np.column_stack([s.has_log(c) for s, c in pairs]).reshape(y.shape)
 
 
 def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
@@ -130,7 +153,7 @@ def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
     intercept = prediction - tangent["contributions"].sum(axis=1)
     # The tangent's constant is not that of the log times its growth; the correction takes it.
     tangent["correction_part"][:, -1] = intercept - tangent["anchor_part"][:, -1]
-    mean_of_ends = _logarithmic_mean(growth, smear * np.exp(why.baseline))
+    mean_of_ends = _logarithmic_mean(growth, smear * exponential(why.baseline))
     differences = why.difference_parts * mean_of_ends[:, None]
     return replace(
         why,
