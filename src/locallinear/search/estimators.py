@@ -248,7 +248,7 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
             found = self._finalists = find_finalists(self.cv_results_, sizes)
         else:
             found, self._finalists = Finalists([[self.best_index_]]), None
-        neighborhoods = self.cv_results_.get("param_neighborhood", [])  # one row needs none
+        neighborhoods: Any = self.cv_results_.get("param_neighborhood", [])  # one row needs none
         show = bool(self.verbose) and len(found.rows) > 1
         with Bar(len(found.rows), "finalists", title="Comparing probabilities", show=show) as bar:
             for row in found.rows:
