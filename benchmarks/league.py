@@ -12,10 +12,10 @@ with two threads where they take a number of threads (ours run in one thread), b
 trees are penalised, since they fail on servo otherwise, and EBM has 2 of its 14 outer bags on sets
 of more than 3,000 rows (column `settings`).
 
-Times are those of runs one at a time (column `jobs` is 1) on the machine of LightGBM's runs; a
-set's time is the median over its folds. `load` is the machine's load average before the fit: where
-it is above the number of cores, other work took part of the time. Each model is fitted once to a
-small problem before its times are taken.
+Times are those of runs one at a time (column `jobs` is 1) on the machine of LightGBM's runs, if its
+load average before the fit (column `load`) was 2.5 at most: else other work took part of the time.
+A set's time is the median over its folds. Each model is fitted once to a small problem before its
+times are taken.
 """
 
 import argparse
