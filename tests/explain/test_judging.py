@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 from houses import houses
 from locallinear import FALLEnsembleRegressor, FALLRegressor, TableRegressor
-from locallinear.explain import report_data, write_report
+from locallinear.explain import judging, report_data, sections, write_report
 from locallinear.explain.judging import (
     CLASSIFICATION,
     REGRESSION,
@@ -148,20 +148,6 @@ def test_only_rows_that_the_model_predicted_unseen_are_predicted_by_the_others(m
     assert_allclose(other.predicted[np.isin(unseen.rows, known)], expected)
 
 
-def test_the_page_says_of_tuning_what_the_terminal_says(tmp_path):
-    frame = houses().drop(columns=["rent", "kind"])
-    one = TableRegressor(FALLRegressor(5), random_state=0).fit(frame, "price")
-    two = FALLEnsembleRegressor(2, search={"n_neighbors": [3]}, random_state=0)
-    for model in (one, TableRegressor(two, random_state=0).fit(frame, "price")):
-        said = tuning_sentence(is_ensemble=model is not one)
-        write_report(tmp_path / "page.html", report_data(model, max_rows=3))
-        page = (tmp_path / "page.html").read_text("utf-8").replace("&#39;", "'")
-        assert page.count(said) == 2  # in its data too
-
-
-# --- Against one linear model for all rows -------------------------------------------------------
-
-
 @pytest.fixture
 def page_of(tmp_path):
     """The scores of a model's page, and its text."""
@@ -169,12 +155,20 @@ def page_of(tmp_path):
     def write(model):
         data = report_data(model, max_rows=3)
         write_report(tmp_path / "page.html", data)
-        text = (
-            (tmp_path / "page.html").read_text("utf-8").split('<script type="application/json"')[0]
-        )
+        text = (tmp_path / "page.html").read_text("utf-8")
         return data["scores"], " ".join(text.split())
 
     return write
+
+
+def test_the_page_says_of_tuning_what_the_terminal_says(page_of):
+    frame = houses().drop(columns=["rent", "kind"])
+    one = TableRegressor(FALLRegressor(5), random_state=0).fit(frame, "price")
+    two = FALLEnsembleRegressor(2, search={"n_neighbors": [3]}, random_state=0)
+    for model in (one, TableRegressor(two, random_state=0).fit(frame, "price")):
+        said = tuning_sentence(is_ensemble=model is not one)
+        page = page_of(model)[1].replace("&#39;", "'")
+        assert page.count(said) == 2  # in its data too
 
 
 def straight_but_for(bend, n=60, seed=0):
@@ -182,6 +176,28 @@ def straight_but_for(bend, n=60, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     return X, X[:, 0] + bend * np.abs(X[:, 1]) + 0.5 * rng.normal(size=n)
+
+
+def test_a_page_says_which_rows_are_scored_and_where_knn_is_left_out(page_of, monkeypatch):
+    frame = houses().drop(columns=["rent", "kind"])
+    given = FALLRegressor(5, random_state=0)
+    model = TableRegressor(given, target="identity", random_state=0).fit(frame, "price")
+    text = page_of(model)[1]
+    assert "time budget left time for" not in text
+    assert "KNN is left out" not in text
+    model.cv_prediction_[model.folds_ == 0] = np.nan
+    monkeypatch.setattr(judging, "MOST_FOR_KNN", 30)
+    scores, text = page_of(model)
+    assert "all 40 rows at once, which are those that the time budget left time for" in text
+    assert scores["n_folds"] == 3
+    assert "KNN is left out" in text
+    monkeypatch.setattr(sections, "MOST_SCORED", 50)
+    scores, text = page_of(given.fit(*straight_but_for(0.0)))
+    assert "all 50 rows at once, which are drawn at random" in text
+    assert "The parameters of ridge were chosen inside each training fold" in text
+
+
+# --- Against one linear model for all rows -------------------------------------------------------
 
 
 AS_GOOD = "Ridge, one linear model for all rows, is as good or better on unseen rows"

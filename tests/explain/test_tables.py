@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import is_classifier
 
 from houses import fitted, houses
+from locallinear import FALLRegressor, TableRegressor
 from locallinear.explain import (
     AlphaPathDisplay,
     CoefficientDisplay,
@@ -147,6 +148,17 @@ def test_predictions_stand_against_the_targets_of_the_table(model, frame):
             PredictionDisplay.from_estimator(model, frame, ["huge"] * len(frame))
     else:
         assert_allclose(shown.y_true, frame[model.target_names[last]])
+
+
+def test_pictures_of_a_log_model_take_targets_in_units_and_draw_logs():
+    frame = houses()
+    X, price = frame[["size (m²)", "district"]], frame["price"]
+    model = TableRegressor(FALLRegressor(5), target="log", random_state=0).fit(X, price)
+    for y in (price, None):
+        shown = PredictionDisplay.from_estimator(model, X if y is not None else frame, y)
+        assert_allclose(shown.y_true, np.log(price))
+        assert shown.target_name == "log of price"
+    assert AlphaPathDisplay.from_estimator(model, X, price, row=3).label == np.log(price[3])
 
 
 def test_each_display_of_a_table_draws(model, frame):

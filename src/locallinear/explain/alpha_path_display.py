@@ -80,7 +80,8 @@ class AlphaPathDisplay:
         estimator : as for `report_data`, but no ensemble
         X : array-like (q, d)
         y : array-like, optional
-            Targets of X.
+            Targets of X, in units. Where the log of the target was modelled, the picture is of
+            logs.
         row : int
         target : int or str
             Which target or class, by number or name.

@@ -49,7 +49,8 @@ class PredictionDisplay(PredictionErrorDisplay):
         estimator : as for `report_data`
         X : array-like (q, d)
         y : array-like (q,) or (q, m)
-            For a `TableRegressor` by default the target columns of X.
+            Targets in units. For a `TableRegressor` by default the target columns of X. Where the
+            log of the target was modelled, the picture is of logs.
         target : int or str, default=0
             Which target or class, by number or name.
         """
