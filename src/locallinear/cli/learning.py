@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from textwrap import wrap
 from typing import Any
 
 from numpy.typing import NDArray
@@ -236,9 +237,9 @@ def print_comparison(
         part = f", of which {n_judged} judged, for want of time"
     echo(
         f"({unseen.n_folds}-fold cross-validation{part}; ± is half the width of a 95 % interval, "
-        "from resampling the rows.)\n"
-        f"{tuning_sentence(is_ensemble=options['model'] == 'ensemble')}"
+        "from resampling the rows.)"
     )
+    print_lines(wrap(tuning_sentence(is_ensemble=options["model"] == "ensemble"), 92))
     print_lines(notes)
 
 
