@@ -1,5 +1,7 @@
 """What all tests share: one hypothesis profile, and problems that have something to learn."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -12,6 +14,14 @@ settings.register_profile(
     "suite", max_examples=50, deadline=None, derandomize=True, print_blob=False
 )
 settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close what a test has drawn: many open figures make matplotlib warn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_the_files_and_functions_of_the_map_exist():
         file = ROOT / path if (ROOT / path).exists() else SOURCE / path
         code = file.read_text("utf-8")
         for name in re.findall(r"\w+", names):
-            assert re.search(rf"def {name}\(", code), f"{path} has no {name}"
+            assert re.search(rf"(def|class) {name}\b", code), f"{path} has no {name}"
 
 
 def test_the_map_says_which_folder_may_import_which():

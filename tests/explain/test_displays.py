@@ -27,14 +27,6 @@ matplotlib.use("agg")
 HOSTILE = ["<script>alert(1)</script>", '"quo\'ted"', "שלום עולם", "long name " * 30, "$x^", "a\nb"]
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-
-
 @pytest.fixture(params=["one target", "three targets", "classes", "quantile", "paper"])
 def problem(request, make_problem):
     """A fitted model with its samples and queries, and its number of targets or classes."""

@@ -33,14 +33,6 @@ matplotlib.use("agg")
 LINEAR = {"n_anchors": 1, "n_anchor_neighbors": 400, "anchor_alpha": 1e-9, "alpha": 1e9}
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-
-
 @dataclass
 class Known:
     """A function in place of a model: `effect_of` asks a view for predictions and slopes."""

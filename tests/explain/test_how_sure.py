@@ -124,7 +124,6 @@ def test_the_waterfall_has_the_interval_and_hatches_what_may_be_zero(problem):
             found.add((j, within))
         assert not shown.is_unlike_anything
     assert {(0, False), (1, True)} <= found
-    matplotlib.pyplot.close("all")
 
 
 def test_a_row_unlike_anything_seen_is_called_so_in_picture_and_text(problem):
@@ -132,7 +131,6 @@ def test_a_row_unlike_anything_seen_is_called_so_in_picture_and_text(problem):
     shown = ContributionDisplay.from_estimator(model, Q, row=9).plot()
     assert "unlike anything seen" in shown.ax_.get_title(loc="left")
     assert any("unlike anything seen" in line for line in row_lines(shown))
-    matplotlib.pyplot.close("all")
 
 
 def test_lines_of_text_add_up_and_name_slopes_that_may_be_zero(problem):

@@ -47,14 +47,6 @@ def frame():
     return frame.set_index("name")
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-
-
 def scores(model, frame):
     """What the model behind a table model says, without any explanation."""
     return model.estimator.predict_numeric(model.encode(frame))

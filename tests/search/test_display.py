@@ -35,12 +35,6 @@ def search(data):
     return FALLRegressorCV(GRID, random_state=0, scoring="neg_mean_squared_error").fit(*data)
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def test_a_curve_is_the_best_of_all_configurations_with_each_value(search):
     display = SearchDisplay.from_estimator(search, "n_neighbors")
     frame = pd.DataFrame(search.cv_results_)
