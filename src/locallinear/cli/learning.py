@@ -37,6 +37,11 @@ from .summary import (
 from .terminal import echo, printable
 
 MIN_ROWS = 10
+# What folds at random do not show.
+LATER = (
+    "Rows have a time ({}), and these errors are for rows between the others. For rows after the "
+    "last one, errors may be much larger, and intervals too narrow."
+)
 
 # The options of a command by name, as click passes them.
 Options = dict[str, Any]
@@ -240,6 +245,9 @@ def print_comparison(
         "from resampling the rows.)"
     )
     print_lines(wrap(tuning_sentence(is_ensemble=options["model"] == "ensemble"), 92))
+    dates = model.encoding_.loc[model.encoding_["kind"] == "date", "column"]
+    if len(dates):
+        print_lines(wrap(LATER.format(dates.iloc[0]), 92))
     print_lines(notes)
 
 

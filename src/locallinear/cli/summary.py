@@ -218,6 +218,9 @@ def regime_lines(
             + (":" if companion.explained >= LITTLE else f", which is little: {NO_REASONS}."),
             92,
         )
+        allowed = len(view.estimator.regime_model.anchor_models_)
+        if count < allowed:
+            lines.append(f"It may have {allowed} regimes, but further equations fit no row better.")
     if total < model.n_samples_fit_:
         lines.append(f"It is fitted to {total:,} rows, drawn at random.")
     for r in range(shown):

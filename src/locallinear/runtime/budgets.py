@@ -64,9 +64,9 @@ class Budget:
         if self.is_late():
             taken = self.elapsed()
             warnings.warn(
-                f"time_budget is {self.seconds:.3g} s, but the fit took {taken:.3g} s: the first "
-                "configuration and the fit on all samples alone take longer than the budget; set "
-                "a longer one, or fit fewer samples",
+                f"time_budget is {self.seconds:.3g} s, but the fit took {taken:.3g} s: a step that "
+                "has begun is finished, and the fit on all samples is always made; set a longer "
+                "one, or fit fewer samples",
                 BudgetWarning,
                 stacklevel=stacklevel,
             )
