@@ -20,8 +20,11 @@ from locallinear.geometry.neighbors import leave_out
 from locallinear.geometry.trees import (
     CLASS_LEAVES,
     CLASS_MIN_LEAF,
+    CLASS_TREES,
     GROWERS,
+    LEAST_TREES,
     MAX_LEAVES,
+    count_helping,
     grow_boosted,
     grow_piecewise,
 )
@@ -380,3 +383,23 @@ def test_boosted_trees_of_many_classified_samples_have_more_leaves():
         for Y in (np.column_stack([1 - y, y]), y[:, None])
     ]
     assert most[1] <= MAX_LEAVES < most[0] <= CLASS_LEAVES
+
+
+def test_boosted_trees_stay_for_half_as_long_again_as_they_help():
+    helping = np.concatenate([np.full(60, 1.0), np.full(100, -1.0)])
+    first = 56  # of the first eight trees in a row that help no more
+    assert count_helping(helping) == int(1.5 * (first + 4))
+    assert count_helping(np.ones(160)) == 160
+    assert count_helping(-np.ones(160)) == LEAST_TREES
+    assert count_helping(helping[:70]) == 70
+
+
+def test_fewer_boosted_trees_grow_on_noise_than_on_clear_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4))
+    clear, noise = np.sin(3 * X[:, 0]) + X[:, 1] > 0, rng.random(1000) < 0.5
+    numbers = []
+    for y in (clear, noise):
+        Y = np.column_stack([y, ~y]).astype(float)
+        numbers.append(grow_boosted(X, Y, None, FEW, 0, None).leaves(X).shape[1])
+    assert LEAST_TREES <= numbers[1] < numbers[0] <= CLASS_TREES

@@ -26,15 +26,19 @@ def grow_random(ranks, targets, mass, n_tried=2, seed=1):
     return (feature[:n_nodes], rank[:n_nodes], right[:n_nodes]), gains
 
 
-def grow_boosted(bins, targets, mass, *, n_tried, max_leaves, min_leaf=1, rate=1.0, T=1, seed=1):
-    left_over, gains = targets.copy(), np.zeros(len(bins))
+def grow_boosted(
+    bins, targets, mass, *, n_tried, max_leaves, min_leaf=1, rate=1.0, T=1, seed=1, seen=None
+):
+    left_over, gains, unseen_gains = targets.copy(), np.zeros((T, len(bins))), np.zeros(T)
+    if seen is None:
+        seen = np.tile(np.arange(len(mass)), (T, 1))
     feature, cut, right = np.zeros((3, T * (2 * max_leaves - 1)), dtype=np.int32)
     roots = grow_boosted_trees(
         bins,
         bins.max(axis=1).astype(int) + 1,
         left_over,
         mass,
-        np.tile(np.arange(len(mass)), (T, 1)),
+        seen,
         np.arange(seed, seed + T),
         n_tried,
         max_leaves,
@@ -44,12 +48,13 @@ def grow_boosted(bins, targets, mass, *, n_tried, max_leaves, min_leaf=1, rate=1
         cut,
         right,
         gains,
+        unseen_gains,
     )
     trees = [
         (feature[a:b], cut[a:b], np.where(feature[a:b] < 0, right[a:b], right[a:b] - a))
         for a, b in pairwise(roots)
     ]
-    return trees, left_over, gains
+    return trees, left_over, gains, unseen_gains
 
 
 def leaves_of(tree, values):
@@ -122,7 +127,7 @@ def best_cut(bins, targets, mass, min_leaf):
 def test_a_boosted_split_is_the_best_of_all_cuts(min_leaf):
     ranks, targets, mass = problem()
     bins = ranks.astype(np.uint8)
-    (tree,), _, gains = grow_boosted(
+    (tree,), _, (gains,), _ = grow_boosted(
         bins, targets, mass, n_tried=3, max_leaves=2, min_leaf=min_leaf
     )
     (feature, cut), gain = best_cut(bins, targets, mass, min_leaf)
@@ -133,7 +138,7 @@ def test_a_boosted_split_is_the_best_of_all_cuts(min_leaf):
 def test_a_boosted_tree_takes_a_share_of_its_leaves_means_away():
     ranks, targets, mass = problem()
     bins = ranks.astype(np.uint8)
-    (tree,), left_over, _ = grow_boosted(bins, targets, mass, n_tried=2, max_leaves=6, rate=0.3)
+    (tree,), left_over, *_ = grow_boosted(bins, targets, mass, n_tried=2, max_leaves=6, rate=0.3)
     leaves = leaves_of(tree, bins)
     assert len(np.unique(leaves)) == 6
     for leaf in range(6):
@@ -142,10 +147,23 @@ def test_a_boosted_tree_takes_a_share_of_its_leaves_means_away():
         assert_allclose(left_over[here], targets[here] - 0.3 * mean)
 
 
+def test_a_boosted_tree_says_by_how_much_it_helps_the_samples_that_it_does_not_see():
+    ranks, targets, mass = problem()
+    bins, seen = ranks.astype(np.uint8), np.arange(0, 80, 2)[None, :]
+    _, left_over, _, unseen_gains = grow_boosted(
+        bins, targets, mass, n_tried=2, max_leaves=6, rate=0.3, seen=seen
+    )
+    unseen = slice(1, None, 2)
+    before, after = (
+        (e**2).sum(axis=1) @ mass[unseen] for e in (targets[unseen], left_over[unseen])
+    )
+    assert unseen_gains[0] == pytest.approx(before - after)
+
+
 def test_boosted_leaves_have_enough_samples_and_later_trees_explain_the_rest():
     ranks, targets, mass = problem(n=200)
     bins = ranks.astype(np.uint8)
-    trees, left_over, _ = grow_boosted(
+    trees, left_over, *_ = grow_boosted(
         bins, targets, mass, n_tried=3, max_leaves=8, min_leaf=7, rate=0.5, T=5
     )
     for tree in trees:

@@ -40,9 +40,13 @@ RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 80, 1 / 3, 20_000
 BOOSTED_TREES, LEARNING_RATE = 125, 0.1
 BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 16, 5000, 3
 ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
-# Classes are noise around probabilities: leaves hold more samples, and fewer trees grow, since late
-# ones follow the noise. Of many samples, trees see more, and have more leaves.
-CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF, CLASS_LEAVES = 80, 20_000, 20, 512
+# Classes are noise around probabilities: leaves hold more samples, and trees learn more slowly. The
+# late ones follow the noise, so only those stay that help samples which they do not see. Of many
+# samples, trees see more, and have more leaves.
+CLASS_TREES, CLASS_RATE, CLASS_ROWS, CLASS_MIN_LEAF, CLASS_LEAVES = 160, 0.05, 20_000, 20, 512
+# A tree helps if it and the next ones, so many in all, reduce the error of unseen samples. Earlier
+# trees have seen these, which leaves the later ones less to gain: so more stay, by this factor.
+HELPING, MORE_STAY, LEAST_TREES = 8, 1.5, 20
 
 # A split of a piecewise linear tree looks at half of the features, at most at PIECEWISE_FEATURES,
 # with a few random cuts each. A model has at most MAX_SLOPES slopes, in standard deviations.
@@ -89,14 +93,16 @@ def grow_boosted(
 
     rng = check_random_state(random_state)
     samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
-    n_trees, max_rows, min_leaf, most = BOOSTED_TREES, BOOSTED_ROWS, MIN_LEAF, MAX_LEAVES
-    if are_classes(Y):
-        n_trees, max_rows, min_leaf = CLASS_TREES, CLASS_ROWS, CLASS_MIN_LEAF
-        most = CLASS_LEAVES
+    n_trees, rate, max_rows = BOOSTED_TREES, LEARNING_RATE, BOOSTED_ROWS
+    min_leaf, most = MIN_LEAF, MAX_LEAVES
+    classes = are_classes(Y)
+    if classes:
+        n_trees, rate, max_rows = CLASS_TREES, CLASS_RATE, CLASS_ROWS
+        min_leaf, most = CLASS_MIN_LEAF, CLASS_LEAVES
     rows, seeds = zip(*(samples.draw(rng, max_rows) for _ in range(n_trees)), strict=True)
     max_leaves = int(np.clip(len(rows[0]) // ROWS_PER_LEAF, MIN_LEAVES, most))
     feature, cut, right = np.empty((3, n_trees * (2 * max_leaves - 1)), dtype=np.int32)
-    gains = np.zeros(len(features))
+    gains, unseen_gains = np.zeros((n_trees, len(features))), np.zeros(n_trees)
     roots = grow_boosted_trees(
         samples.bins,
         np.array([len(cuts) + 1 for cuts in samples.cuts]),
@@ -107,16 +113,29 @@ def grow_boosted(
         max(1, min(len(features) // 2, BOOSTED_FEATURES)),
         max_leaves,
         min_leaf,
-        LEARNING_RATE,
+        rate,
         feature,
         cut,
         right,
         gains,
+        unseen_gains,
     )
+    n_kept = count_helping(unseen_gains) if classes else n_trees
+    nodes = pairwise(roots[: n_kept + 1])
     trees = [
-        Tree(feature[first:end], cut[first:end], gains / n_trees) for first, end in pairwise(roots)
+        Tree(feature[first:end], cut[first:end], of_tree)
+        for (first, end), of_tree in zip(nodes, gains[:n_kept], strict=True)
     ]
     return _as_forest(trees, samples.cuts, features, Z.shape[1], min_distance=0.0)
+
+
+def count_helping(unseen_gains: Array) -> int:
+    """How many boosted trees stay, by how much each of them helps samples that it does not see."""
+    of_some = np.convolve(unseen_gains, np.ones(HELPING), mode="valid")
+    useless = np.flatnonzero(of_some <= 0)
+    if not len(useless):
+        return len(unseen_gains)
+    return min(len(unseen_gains), max(LEAST_TREES, int(MORE_STAY * (useless[0] + HELPING / 2))))
 
 
 def are_classes(Y: Array) -> bool:

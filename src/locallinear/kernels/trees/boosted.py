@@ -27,6 +27,7 @@ def grow_boosted_trees(
     cut,
     right,
     gains,
+    unseen_gains,
 ):
     """Small trees, each on the residuals of all before it; returns their first nodes, (T + 1,).
 
@@ -42,7 +43,9 @@ def grow_boosted_trees(
     max_leaves, min_leaf : leaves per tree at most, and samples per leaf at least
     rate : part of a leaf's mean that is taken away
     feature, cut, right : (T (2 max_leaves - 1),), written as by `grow_random_tree`
-    gains : (d,) added to
+    gains : (T, d), of the splits of each tree; added to
+    unseen_gains : (T,) by how much each tree reduces the squared error of the samples that it does
+        not see; added to
     """
     T, m = len(seeds), targets.shape[1]
     d, n = bins.shape
@@ -61,6 +64,7 @@ def grow_boosted_trees(
     scratch = np.empty((3, m))
     order, waiting = np.arange(d), np.empty(size, np.int64)
     number = np.empty(size, np.int64)
+    is_seen = np.zeros(n, np.bool_)
     n_written = 0
     for tree in range(T):
         state = np.array([np.uint64(seeds[tree])])
@@ -90,7 +94,7 @@ def grow_boosted_trees(
             if node < 0:
                 break
             split[node], at[node] = could[node], could_at[node]
-            gains[split[node]] += most
+            gains[tree, split[node]] += most
             middle = partition(bins[split[node]], rows, first[node], end[node], at[node])
             for side in range(2):
                 made = grown + side
@@ -133,12 +137,18 @@ def grow_boosted_trees(
             if split[node] >= 0:
                 right[number[node]] = number[child[node, 1]]
         roots[tree + 1] = n_written = place
+        is_seen[:] = False
+        for a in range(len(rows)):
+            is_seen[rows[a]] = True
         for i in range(n):
             node = 0
             while split[node] >= 0:
                 node = child[node, 0] if bins[split[node], i] <= at[node] else child[node, 1]
             for t in range(m):
-                targets[i, t] -= rate * value[node, t]
+                step = rate * value[node, t]
+                if not is_seen[i]:
+                    unseen_gains[tree] += mass[i] * step * (2.0 * targets[i, t] - step)
+                targets[i, t] -= step
     return roots
 
 
