@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 
 from ..arrays import AnyArray, at, to_numpy
 from ..kernels.local.combine import cut_at
-from ..runtime.threads import in_threads
+from ..runtime.threads import in_threads, one_blas_thread
 from .distinct import distinct_rows
 from .neighbors import Neighbors
 from .spaces import standardised
@@ -70,12 +70,13 @@ def learn_metric(
     Y, _ = standardised(Y, weights)
     n_near = min(N_NEAR, len(Z))
     feature_weights = np.ones(X.shape[1])
-    for _ in range(rounds):
-        points = X * feature_weights
-        near = Neighbors(points).query(points[centres], n_near, n_jobs)[1]
-        pair_weights = mass[:, None] * cut_at(sample_weights[near], N_NEAR)
-        solution = _explain_differences(X, Y, centres, near, pair_weights, n_jobs)
-        feature_weights = _with_unit_mean_square(np.sqrt(feature_weights * solution))
+    with one_blas_thread():
+        for _ in range(rounds):
+            points = X * feature_weights
+            near = Neighbors(points).query(points[centres], n_near, n_jobs)[1]
+            pair_weights = mass[:, None] * cut_at(sample_weights[near], N_NEAR)
+            solution = _explain_differences(X, Y, centres, near, pair_weights, n_jobs)
+            feature_weights = _with_unit_mean_square(np.sqrt(feature_weights * solution))
     return feature_weights, scale
 
 
