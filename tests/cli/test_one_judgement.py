@@ -1,6 +1,5 @@
 """One judgement: `fit` prints, the page shows and `cv_score_` has the same score of a model."""
 
-import json
 import re
 
 import numpy as np
@@ -14,6 +13,7 @@ from houses import houses
 from locallinear.__main__ import main
 from locallinear.explain import interval_coverage, report_data
 from locallinear.tables import procedure
+from pages import data_in
 
 OTHERS = ("price", "rent", "kind")
 
@@ -40,8 +40,7 @@ def judged(tmp_path):
         call("explain", model, data, "--out", page, "--jobs", 1)
         (line,) = re.findall(r"^ +FALL .*$", said, re.MULTILINE)
         text = page.read_text("utf-8")
-        held = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-        return line.split(), text, json.loads(held[1]), locallinear.load(model)
+        return line.split(), text, data_in(page), locallinear.load(model)
 
     return judge
 

@@ -2,7 +2,6 @@
 
 import sys
 import time
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..explain.judging import Judged, UnseenRows, baselines, tuning_sentence
-from ..runtime.budgets import BudgetWarning
 from ..runtime.progress import duration, watched, working
-from ..search.companion import Companion, companion_of
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import named_grid
 from ..tables.encoding import fit_encoding
@@ -251,28 +248,19 @@ def print_comparison(
     print_lines(notes)
 
 
-def print_summary(model: TableModel, options: Options, budget: float | None = None) -> Companion:
+def print_summary(model: TableModel, options: Options, budget: float | None = None) -> None:
     """Print the chosen parameters, and the regimes of the model or of its simple companion.
 
-    Returns the companion. `budget` is the number of seconds for the companion.
+    The model keeps the companion. `budget` is the number of seconds for finding it.
     """
     if model.best_params_:
         echo("\nChosen parameters:\n")
         print_lines(parameter_lines(model.best_params_))
-    with working("Looking for few regimes"), warnings.catch_warnings():
-        # The user knows the budget of the whole command, not that of this part.
-        warnings.simplefilter("ignore", BudgetWarning)
-        companion = companion_of(
-            model.estimator_,
-            options.get("regimes"),
-            time_budget=budget,
-            n_jobs=options["jobs"],
-            random_state=options["seed"],
-        )
+    with working("Looking for few regimes"):
+        companion = model.companion(options.get("regimes"), time_budget=budget)
     echo("\nEquations:\n")
     print_lines(simplicity_lines(model, companion))
     print_lines(regime_lines(model, companion))
-    return companion
 
 
 def print_next_steps(out: Path, data: Path, replaced: bool) -> None:

@@ -206,7 +206,7 @@ def regime_lines(
     names = regime_names(view, regimes)
     total, count = int(regimes.sizes.sum()), len(regimes.sizes)
     shown = min(n_shown, count)
-    if companion.simplicity is None:
+    if companion.is_own:
         lines = [f"The rows form {plural(count, 'regime')}, each with its own linear equation:"]
         if count == 1:
             lines = ["All rows form one regime, with one linear equation:"]

@@ -127,7 +127,8 @@ class TableModelLike(Protocol):
     `by_column` makes it of an explanation by feature. `true_targets` returns the targets that a
     frame holds, on the scale of the estimator. `out_of_fold` is as an estimator's, but in units,
     with NaN for rows that were not judged; `predictions_in_units` and `targets_in_units` lead from
-    the scale of the estimator to units, and `targets_on_model_scale` back.
+    the scale of the estimator to units, and `targets_on_model_scale` back. `companion` returns the
+    model of few regimes that pages show, or None.
     """
 
     estimator: Any  # an Estimator
@@ -135,6 +136,8 @@ class TableModelLike(Protocol):
     target_names: list[str]
     out_of_fold: tuple[NDArray, Numbers] | None
     units: list[dict[str, Any]] | None  # the way back where targets are logs
+
+    def companion(self) -> CompanionLike | None: ...
 
     def predictions_in_units(self, predicted: NDArray, /) -> NDArray: ...
 

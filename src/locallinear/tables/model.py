@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..explain.view import view_of
 from ..models.explanation import LocalExplanation
+from ..search.companion import Companion
 from .encoding import Column, Encoding, by_column
 from .scale import LogScale, in_units, to_logs
 from .table import Table, as_table
@@ -44,6 +45,8 @@ class EncodedModel:
         Where targets are logs, the way back for each.
     unit_names : list of str
         Names of the targets in units.
+    find_companion : callable or None
+        Returns the simple model of few regimes beside the estimator.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class EncodedModel:
         out_of_fold: tuple[NDArray, NDArray[np.intp]] | None = None,
         scales: list[LogScale] | None = None,
         unit_names: Sequence[str] = (),
+        find_companion: Callable[[], Companion] | None = None,
     ) -> None:
         self.encoding = encoding
         self.estimator = estimator
@@ -63,6 +67,7 @@ class EncodedModel:
         self.out_of_fold = out_of_fold
         self.scales = scales
         self.unit_names = list(unit_names) or target_names
+        self.find_companion = find_companion
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -81,6 +86,11 @@ class EncodedModel:
             return None
         pairs = zip(self.unit_names, self.scales, strict=True)
         return [{"name": n, "smear": s.smear, "shift": s.shift} for n, s in pairs]
+
+    def companion(self) -> Companion | None:
+        """The simple model of few regimes that pages show; None where it is the estimator."""
+        found = None if self.find_companion is None else self.find_companion()
+        return None if found is None or found.is_own else found
 
     def predictions_in_units(self, predicted: NDArray) -> NDArray:
         """What the estimator predicts, (q,) or (q, m), in units."""
