@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..explain.judging import Judged, UnseenRows, baselines, tuning_sentence
+from ..explain.judging import Judged, UnseenRows, baselines, later_sentence, tuning_sentence
 from ..runtime.progress import duration, watched, working
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import named_grid
@@ -34,11 +34,6 @@ from .summary import (
 from .terminal import echo, printable
 
 MIN_ROWS = 10
-# What folds at random do not show.
-LATER = (
-    "Rows have a time ({}), and these errors are for rows between the others. For rows after the "
-    "last one, errors may be much larger, and intervals too narrow."
-)
 
 # The options of a command by name, as click passes them.
 Options = dict[str, Any]
@@ -242,9 +237,7 @@ def print_comparison(
         "from resampling the rows.)"
     )
     print_lines(wrap(tuning_sentence(is_ensemble=options["model"] == "ensemble"), 92))
-    dates = model.encoding_.loc[model.encoding_["kind"] == "date", "column"]
-    if len(dates):
-        print_lines(wrap(LATER.format(dates.iloc[0]), 92))
+    print_lines(wrap(later_sentence(model.table_model.columns) or "", 92))
     print_lines(notes)
 
 

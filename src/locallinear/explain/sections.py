@@ -20,6 +20,7 @@ from .judging import (
     error_change,
     folds_of,
     judge,
+    later_sentence,
     pooled_scores,
     resampled_errors,
     row_errors,
@@ -128,6 +129,7 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         "tuning": tuning_sentence(is_ensemble=bool(getattr(view.estimator, "kinds_", [])))
         if found.is_own
         else None,
+        "later": later_sentence(view.columns),
         "against_ridge": _against_ridge(found, scores, classify, weights),
         "n_folds": found.n_folds,
         "n_scored": len(found.rows),
