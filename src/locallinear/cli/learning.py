@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..explain.judging import Judged, UnseenRows, baselines, later_sentence, tuning_sentence
+from ..explain.view import view_of
 from ..runtime.progress import duration, watched, working
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import named_grid
@@ -237,7 +238,7 @@ def print_comparison(
         "from resampling the rows.)"
     )
     print_lines(wrap(tuning_sentence(is_ensemble=options["model"] == "ensemble"), 92))
-    print_lines(wrap(later_sentence(model.table_model.columns) or "", 92))
+    print_lines(wrap(later_sentence(view_of(model).columns) or "", 92))
     print_lines(notes)
 
 

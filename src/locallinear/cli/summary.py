@@ -273,6 +273,5 @@ def _ranges(view: ModelView, regimes: Regimes, r: int) -> str:
                 f"{category}: {found['share']:.0%} here, {found['overall']:.0%} of all rows"
             )
         else:
-            low, high = number(found["low"]), number(found["high"])
-            texts.append(f"{name} mostly {low if low == high else f'{low} to {high}'}")
+            texts.append(f"{name} mostly {found['range']}")
     return "".join(f"; {text}" for text in texts)

@@ -100,8 +100,9 @@ class Column(Protocol):
     `texts` is what a column of categories can hold, None for a cell without a value; `settings`
     (K + 1, f) has the features of each text, and of any other text in the last row. It is empty for
     other columns. The first feature of these is a number, by which they are ordered: of numbers the
-    value itself, of dates the years. `cells_of` returns what a reader sees in rows with features
-    (n, f): numbers, dates as text, and None for gaps.
+    value itself, of dates the years; `unit` says what it counts where cells do not. `cells_of`
+    returns what a reader sees in rows with features (n, f): numbers, dates as text, and None for
+    gaps.
     """
 
     name: str
@@ -109,6 +110,9 @@ class Column(Protocol):
 
     @property
     def texts(self) -> Sequence[str | None]: ...
+
+    @property
+    def unit(self) -> str: ...  # "hours", "years since 2024-01-31" or ""
 
     @property
     def feature_names(self) -> list[str]: ...

@@ -18,6 +18,7 @@ from .neighbors import main_regimes
 from .own_samples import count_equal
 from .regimes import LITTLE
 from .selection import sampled, take_rows
+from .text import per
 from .view import ModelView, by_feature, view_of
 
 # Rows that a report holds, by default.
@@ -86,9 +87,9 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'units', 'space', 'scores',
-     'coverage', 'drivers', 'effects', 'regimes', 'regime_model', 'rows', 'all_rows', 'sure',
-     'samples']
+    ['title', 'kind', 'model', 'features', 'labels', 'per', 'choices', 'targets', 'units',
+     'space', 'scores', 'coverage', 'drivers', 'effects', 'regimes', 'regime_model', 'rows',
+     'all_rows', 'sure', 'samples']
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
@@ -261,6 +262,8 @@ def _data(
         "kind": "classification" if view.is_classifier else "regression",
         "model": sections.model_section(view, why),
         "features": view.names,
+        "labels": [view.label(j) for j in range(len(view.columns))],
+        "per": [per(column.unit) for column in view.columns],
         "choices": [view.choices(j) for j in range(len(view.columns))],
         "targets": targets,
         "units": None if view.table is None else view.table.units,

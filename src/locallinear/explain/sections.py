@@ -254,7 +254,7 @@ def _equation(view: ModelView, model: Array, inputs: Array, target: str) -> dict
 
 def _term(term: Term) -> dict[str, Any]:
     if term.coef is not None:
-        return {"feature": term.feature, "coef": term.coef}
+        return {"feature": term.feature, "coef": term.coef, "unit": term.unit}
     effects = [{"category": category, "adds": adds} for category, adds in term.effects]
     return {"feature": term.feature, "effects": effects, "n_more": term.n_more}
 

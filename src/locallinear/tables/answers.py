@@ -229,13 +229,13 @@ class TableAnswers(Moments):
         inputs = now.encode(X)
         return now.estimator_.influence(inputs)
 
-    def combinations(self, raw: LocalExplanation) -> Array:
+    def combinations(self, raw: LocalExplanation, *, of_slopes: bool = False) -> Array:
         """The coefficients of columns as combinations of those of features: see `EncodedModel`."""
-        return self.table_model.combinations(raw)
+        return self.table_model.combinations(raw, of_slopes=of_slopes)
 
-    def by_number(self, values: Array) -> Array:
-        """Values of features by column: see `EncodedModel`."""
-        return self.table_model.by_number(values)
+    def slope_factors(self, factors: Array) -> Array:
+        """Factors of features by column: see `EncodedModel`."""
+        return self.table_model.slope_factors(factors)
 
     # --- The meaning of the targets --------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
-from .kinds import AS_NUMBERS, MAX_CATEGORIES, Understood
+from .kinds import AS_NUMBERS, DURATIONS, MAX_CATEGORIES, Understood
 from .table import Table, shortened
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class NumberColumn:
 
     kind = "number"
     texts: tuple[str | None, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What the number counts, where cells are read as another unit than they are written in."""
+        return "hours" if self.cells == DURATIONS else ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "NumberColumn":
@@ -152,6 +157,7 @@ class CategoryColumn:
     categories: tuple[str, ...] = ()
 
     kind = "category"
+    unit = ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "CategoryColumn":
@@ -245,6 +251,7 @@ class OrderedColumn:
     has_gaps: bool = False
 
     kind = "ordered"
+    unit = ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "OrderedColumn":

@@ -166,7 +166,7 @@ class EncodedModel:
             weights = np.bincount(owners, weights).astype(np.float64)
         coef = parts["anchor_part"][:, :-1] + parts["correction_part"][:, :-1]
         slopes = coef.copy()
-        slopes[:, numbers] = raw.slopes[:, first]
+        slopes[:, self._sloped] = raw.slopes[:, np.searchsorted(owners, self._sloped)]
         return replace(
             raw,
             coef=coef,
@@ -182,27 +182,32 @@ class EncodedModel:
             **parts,
         )
 
-    def combinations(self, raw: LocalExplanation) -> Array:
+    @property
+    def _sloped(self) -> list[int]:
+        """The columns that have a slope: numbers, and dates, whose slope is that of the trend."""
+        return [i for i, column in enumerate(self.columns) if column.kind in ("number", "date")]
+
+    def combinations(self, raw: LocalExplanation, *, of_slopes: bool = False) -> Array:
         """The coefficients of columns as combinations (q, c, d) of those of the estimator.
 
-        The coefficient of a cell that is no number is what its features add.
+        The coefficient of a cell that is no number is what its features add. Of slopes, that of a
+        date is the one of its trend.
         """
         owners = self.encoding.owners
         parts = np.zeros((len(raw.coef), len(self.columns), len(owners)))
         for i, column in enumerate(self.columns):
             own = owners == i
-            if column.kind == "number":
+            if column.kind == "number" or (of_slopes and i in self._sloped):
                 parts[:, i, np.searchsorted(owners, i)] = 1.0
             else:
                 parts[:, i, own] = raw.regressors[:, own]
         return parts
 
-    def by_number(self, values: Array) -> Array:
-        """Values of features (q, d) by column, (q, c): of numbers, and 1 for other columns."""
-        found = np.ones((len(values), len(self.columns)))
-        for i, column in enumerate(self.columns):
-            if column.kind == "number":
-                found[:, i] = values[:, np.searchsorted(self.encoding.owners, i)]
+    def slope_factors(self, factors: Array) -> Array:
+        """Factors of features (q, d) by column, (q, c); 1 for columns that have no slope."""
+        found = np.ones((len(factors), len(self.columns)))
+        first = np.searchsorted(self.encoding.owners, self._sloped)
+        found[:, self._sloped] = factors[:, first]
         return found
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
