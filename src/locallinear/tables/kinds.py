@@ -90,6 +90,8 @@ def is_period(column: "pandas.Series") -> bool:
 
 def _as_wanted(column: "pandas.Series", wanted: str) -> Understood:
     reason = "types says so"
+    if wanted == "number" and pandas_module().api.types.is_timedelta64_dtype(column.dtype):
+        return Understood("number", reason, DURATIONS)
     if wanted == "number":
         texts = cell_texts(column)
         for name, read in AS_NUMBERS.items():
