@@ -1,6 +1,5 @@
 """One judgement: `fit` prints, the page shows and `cv_score_` has the same score of a model."""
 
-import json
 import re
 
 import numpy as np
@@ -14,6 +13,7 @@ from houses import houses
 from locallinear.__main__ import main
 from locallinear.explain import interval_coverage, report_data
 from locallinear.tables import procedure
+from pages import data_in
 
 OTHERS = ("price", "rent", "kind")
 
@@ -40,8 +40,7 @@ def judged(tmp_path):
         call("explain", model, data, "--out", page, "--jobs", 1)
         (line,) = re.findall(r"^ +FALL .*$", said, re.MULTILINE)
         text = page.read_text("utf-8")
-        held = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-        return line.split(), text, json.loads(held[1]), locallinear.load(model)
+        return line.split(), text, data_in(page), locallinear.load(model)
 
     return judge
 
@@ -111,3 +110,24 @@ def test_targets_of_a_log_model_are_given_in_units_and_judged_in_units():
     assert page["targets"] == ["log of price"]
     assert page["coverage"][0]["covered"][2] == found["covered"][0]
     assert_allclose(np.ravel(page["rows"]["true"]), np.log(y[200:]), rtol=1e-5, atol=1e-5)
+
+
+def test_the_terminal_and_the_page_say_alike_what_folds_do_not_show(tmp_path):
+    data, model, page = (tmp_path / name for name in ("houses.csv", "a.model", "why.html"))
+    table = houses(60)[["size (m²)", "rooms", "price"]]
+    sentences = []
+    for days in (False, True):
+        if days:
+            table["sold"] = pd.date_range("2020-01-01", periods=60, freq="9D")
+        table.to_csv(data, index=False)
+        said = call(
+            "fit", data, "--target", "price", "--time-budget", 2, "--jobs", 1, "--out", model
+        )
+        call("explain", model, data, "--out", page, "--jobs", 1)
+        sentence = data_in(page)["scores"]["later"]
+        sentences.append(sentence)
+        assert ("Rows have a time" in said) == days
+        assert ("Rows have a time" in page.read_text("utf-8")) == days
+        assert sentence is None or sentence in " ".join(said.split())
+    assert sentences[0] is None
+    assert sentences[1].startswith("Rows have a time (sold), and these errors are for rows between")

@@ -1,11 +1,12 @@
 """The data of a coverage plot."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from locallinear import FALLRegressor
-from locallinear.explain import interval_coverage
+from locallinear import FALLRegressor, TableRegressor
+from locallinear.explain import interval_coverage, report_data, write_report
 
 
 @pytest.fixture
@@ -38,3 +39,24 @@ def test_without_rows_the_samples_are_judged_without_themselves(problem):
     assert found["source"] == "samples without themselves"
     assert found["n_rows"] == 500
     assert_allclose(found["covered"], found["expected"], atol=0.01)
+
+
+def test_a_page_counts_new_rows_however_their_cells_are_written():
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-01", periods=200, freq="5D")
+    frame = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "size": rng.normal(size=200)})
+    y = frame["size"] + 0.1 * rng.normal(size=200)
+    few = FALLRegressor(5, n_neighbors=5)
+    model = TableRegressor(few, target="identity", random_state=0).fit(frame[:140], y[:140])
+    (found,) = report_data(model, Xq=frame[140:], yq=y[140:])["coverage"]
+    assert (found["source"], found["n_rows"]) == ("held-out rows", 60)
+    (expected,) = interval_coverage(model, frame[140:], y[140:])
+    assert_allclose(found["covered"], expected["covered"])
+
+
+def test_a_page_says_why_intervals_of_too_few_samples_cannot_be_counted(tmp_path):
+    X = np.arange(6.0)[:, None]
+    data = report_data(FALLRegressor(2, n_neighbors=6).fit(X, X[:, 0]), max_rows=3)
+    assert "give more samples" in data["coverage"]["missing"]
+    write_report(tmp_path / "page.html", data)
+    assert data["coverage"]["missing"] in (tmp_path / "page.html").read_text("utf-8")

@@ -95,7 +95,7 @@ def test_a_report_says_why_it_does_not_know_how_sure_it_is():
     X = np.random.default_rng(0).normal(size=(5, 2))
     data = report_data(FALLRegressor(n_neighbors=5).fit(X, X[:, 0]), Xq=X + 0.1)
     assert "are needed to predict a sample without itself" in data["sure"]["missing"]
-    assert data["coverage"] is None
+    assert data["coverage"] == {"missing": data["sure"]["missing"]}
     lasso = FALLRegressor(n_neighbors=2, anchor_l1_ratio=1.0).fit(X, X[:, 0])
     assert "influence needs ridge anchors" in report_data(lasso, Xq=X + 0.1)["sure"]["no_pulls"]
 

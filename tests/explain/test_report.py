@@ -13,17 +13,9 @@ from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import data_of_explanation, report_data, write_report
 from locallinear.runtime import files as _files
 from locallinear.search.companion import companion_of
+from pages import data_in
 
 HOSTILE = ["<script>alert(1)</script>", '"quo\'ted" & more', "שלום עולם", "long name " * 30]
-
-
-def data_in(path):
-    """What a machine reads from a report."""
-    found = re.findall(
-        r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"), re.S
-    )
-    assert len(found) == 1
-    return json.loads(found[0])
 
 
 def assert_rows_add_up(rows, expected):

@@ -109,6 +109,15 @@ def use(model, X):
         model.save(io.BytesIO())
 
 
+def use_companion(model):
+    """Print the regimes that a file of a table holds."""
+    from locallinear.cli.summary import regime_lines, simplicity_lines
+
+    companion = model.companion()
+    assert simplicity_lines(model, companion)
+    assert regime_lines(model, companion)
+
+
 def main(folder, first, last):
     """Alter the files of a folder, and say what became of each."""
     from archives import forge, members
@@ -126,6 +135,8 @@ def main(folder, first, last):
             print("refused", flush=True)
             continue
         try:
+            if file.name.startswith("companion"):
+                use_companion(model)
             use(model, rows_for(model))
         except ValueError as error:
             # A parameter that a user could have set: it is refused in words.

@@ -53,8 +53,12 @@ def folder(tmp_path_factory):
     few = {"n_anchors": 4, "n_anchor_neighbors": 8}
     table = fitted_table(TableRegressor, FALLRegressor(**few), target="log")
     table.save(folder / "table.model")
+    table.companion(2)
+    table.save(folder / "companion.model")
     table = fitted_table(TableClassifier, FALLClassifier(**few))
     table.save(folder / "table-classes.model")
+    table.companion(2)
+    table.save(folder / "companion-classes.model")
     return folder
 
 

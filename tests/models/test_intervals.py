@@ -233,7 +233,7 @@ def test_a_single_neighbour_repeated_rows_and_zero_weights_are_no_trouble(make_p
     model = FALLRegressor(5, n_neighbors=1, random_state=0).fit(X[repeated], y[repeated], weights)
     assert np.isfinite(model.predict_interval(Q)).all()
     assert np.isfinite(model.novelty(X)).all()
-    one_place = FALLRegressor(n_neighbors=2).fit(np.zeros((9, 2)), np.arange(9.0))
+    one_place = FALLRegressor(n_neighbors=2).fit(np.zeros((19, 2)), np.arange(19.0))
     assert np.isfinite(one_place.predict_interval([[0.0, 0.0]])).all()
     assert_array_equal(one_place.novelty([[0.0, 0.0], [1.0, 0.0]]), [0.0, 1.0])
 

@@ -23,6 +23,7 @@ from .files import (
     check_writable,
     destination,
     explained_output,
+    is_stream,
     load_model,
     read_for,
     write_file,
@@ -142,11 +143,11 @@ def demo(data: str, out: Path, jobs: int) -> None:
         start = time.perf_counter()
         model = fit_model(problem, options, None)
         print_comparison(model, problem, options, seconds=time.perf_counter() - start)
-        companion = print_summary(model, options)
+        print_summary(model, options)
         if example.new is not None:
             click.echo()
             print_lines(law_lines(model, example.simulated, example.new))
-        write_html(model, example.table, place, max_rows=MAX_ROWS, jobs=jobs, companion=companion)
+        write_html(model, example.table, place, max_rows=MAX_ROWS, jobs=jobs)
     if out != STANDARD_OUTPUT:
         echo(f"\nThe report is in {out.resolve()}; open it in a browser.")
 
@@ -208,10 +209,12 @@ def fit(data: Path, out: Path | None, quick: bool, cluster: str | None, **option
             warnings.simplefilter("ignore", BudgetWarning)
             model = fit_model(problem, options, max(to_fit, LEAST_SECONDS))
         replaced = out.is_file()
-        write_file(model.save, place)
+        if not is_stream(out):  # whatever breaks off from here on, the model is there
+            write_file(model.save, place)
         if not quick:
             print_comparison(model, problem, options)
         print_summary(model, options, max(budget.left(), COMPANION_SECONDS))
+        write_file(model.save, place)  # with the regimes that were printed
     if budget.is_late():
         remedies = "give a longer one, or fit fewer rows"
         if not quick:

@@ -134,6 +134,11 @@ def destination(out: Path) -> Iterator[Path | IO[bytes]]:
         yield stream
 
 
+def is_stream(out: Path) -> bool:
+    """Whether what is written cannot be replaced: standard output, a pipe or a device."""
+    return out == STANDARD_OUTPUT or (out.exists() and not out.is_file())
+
+
 def check_not_terminal(out: Path) -> None:
     """Refuse to print a model, which is no text, on a terminal."""
     if out == STANDARD_OUTPUT and sys.stdout.isatty():

@@ -2,7 +2,6 @@
 
 import sys
 import time
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..explain.judging import Judged, UnseenRows, baselines, tuning_sentence
-from ..runtime.budgets import BudgetWarning
+from ..explain.judging import Judged, UnseenRows, baselines, later_sentence, tuning_sentence
+from ..explain.view import view_of
 from ..runtime.progress import duration, watched, working
-from ..search.companion import Companion, companion_of
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import named_grid
 from ..tables.encoding import fit_encoding
@@ -37,11 +35,6 @@ from .summary import (
 from .terminal import echo, printable
 
 MIN_ROWS = 10
-# What folds at random do not show.
-LATER = (
-    "Rows have a time ({}), and these errors are for rows between the others. For rows after the "
-    "last one, errors may be much larger, and intervals too narrow."
-)
 
 # The options of a command by name, as click passes them.
 Options = dict[str, Any]
@@ -245,34 +238,23 @@ def print_comparison(
         "from resampling the rows.)"
     )
     print_lines(wrap(tuning_sentence(is_ensemble=options["model"] == "ensemble"), 92))
-    dates = model.encoding_.loc[model.encoding_["kind"] == "date", "column"]
-    if len(dates):
-        print_lines(wrap(LATER.format(dates.iloc[0]), 92))
+    print_lines(wrap(later_sentence(view_of(model).columns) or "", 92))
     print_lines(notes)
 
 
-def print_summary(model: TableModel, options: Options, budget: float | None = None) -> Companion:
+def print_summary(model: TableModel, options: Options, budget: float | None = None) -> None:
     """Print the chosen parameters, and the regimes of the model or of its simple companion.
 
-    Returns the companion. `budget` is the number of seconds for the companion.
+    The model keeps the companion. `budget` is the number of seconds for finding it.
     """
     if model.best_params_:
         echo("\nChosen parameters:\n")
         print_lines(parameter_lines(model.best_params_))
-    with working("Looking for few regimes"), warnings.catch_warnings():
-        # The user knows the budget of the whole command, not that of this part.
-        warnings.simplefilter("ignore", BudgetWarning)
-        companion = companion_of(
-            model.estimator_,
-            options.get("regimes"),
-            time_budget=budget,
-            n_jobs=options["jobs"],
-            random_state=options["seed"],
-        )
+    with working("Looking for few regimes"):
+        companion = model.companion(options.get("regimes"), time_budget=budget)
     echo("\nEquations:\n")
     print_lines(simplicity_lines(model, companion))
     print_lines(regime_lines(model, companion))
-    return companion
 
 
 def print_next_steps(out: Path, data: Path, replaced: bool) -> None:

@@ -15,7 +15,6 @@ from ..explain.row_text import row_lines
 from ..explain.text import plural
 from ..explain.view import view_of
 from ..runtime.progress import working
-from ..search.companion import Companion, companion_of
 from ..tables.cells import pandas_module
 from ..tables.estimators import TableClassifier, TableRegressor
 from ..tables.scale import have_logs
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 TableModel = TableRegressor | TableClassifier
 
-COMPANION_SECONDS = 10.0
 # How many rows that are unlike anything seen are named.
 MAX_NAMED = 5
 
@@ -205,7 +203,6 @@ def write_html(
     *,
     max_rows: int,
     jobs: int,
-    companion: Companion | None = None,
 ) -> None:
     """Write the report on a model, and on the rows of a table, to a file.
 
@@ -213,9 +210,8 @@ def write_html(
     """
     from ..explain import report_data, write_report  # they need optional packages
 
-    if companion is None:
-        with working("Looking for few regimes"):
-            companion = companion_of(model.estimator_, time_budget=COMPANION_SECONDS, n_jobs=jobs)
+    with working("Looking for few regimes"):
+        model.set_params(n_jobs=jobs).companion()
     with working("Writing the report"):
         data = report_data(
             model,
@@ -225,7 +221,6 @@ def write_html(
             row_names=[f"row {i}" for i in range(1, len(table) + 1)],
             max_rows=max_rows,
             n_jobs=jobs,
-            companion=companion,
         )
         write_file(write_report, out, data)
 

@@ -206,7 +206,7 @@ def regime_lines(
     names = regime_names(view, regimes)
     total, count = int(regimes.sizes.sum()), len(regimes.sizes)
     shown = min(n_shown, count)
-    if companion.simplicity is None:
+    if companion.is_own:
         lines = [f"The rows form {plural(count, 'regime')}, each with its own linear equation:"]
         if count == 1:
             lines = ["All rows form one regime, with one linear equation:"]
@@ -273,6 +273,5 @@ def _ranges(view: ModelView, regimes: Regimes, r: int) -> str:
                 f"{category}: {found['share']:.0%} here, {found['overall']:.0%} of all rows"
             )
         else:
-            low, high = number(found["low"]), number(found["high"])
-            texts.append(f"{name} mostly {low if low == high else f'{low} to {high}'}")
+            texts.append(f"{name} mostly {found['range']}")
     return "".join(f"; {text}" for text in texts)

@@ -69,6 +69,8 @@ class ContributionDisplay:
         It contains 90 % of the targets of such rows.
     slopes, slopes_std : arrays (d,) or None
         Slopes in units and their standard deviations, NaN for text.
+    units : list of str
+        What the number of each feature counts, such as "hours", where its cells do not say it.
     times, times_per_unit : arrays (d,) or None
         Where the log of the target was modelled: what each part multiplies the prediction by, and
         what a unit more of the feature does.
@@ -119,6 +121,7 @@ class ContributionDisplay:
     interval: Array | None = None
     slopes: Array | None = None
     slopes_std: Array | None = None
+    units: list[str] = field(default_factory=list)
     times: Array | None = None
     times_per_unit: Array | None = None
     novelty: float | None = None
@@ -184,6 +187,7 @@ class ContributionDisplay:
     def _add_how_sure(self, view: ModelView, why: Explanation, target: int) -> None:
         """Add what is known of the row's uncertainty; with too few samples, nothing is."""
         self.slopes = why.slopes[0, :, target]
+        self.units = [column.unit for column in view.columns]
         with suppress(ValueError):
             known = how_sure(view, why)
             self.slopes_std = slope_errors(view, why)[0, :, target]

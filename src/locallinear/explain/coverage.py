@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .interface import Explanation
-from .view import ModelView, view_of
+from .view import ModelView, by_feature, view_of
 
 Array = NDArray[np.float64]
 
@@ -71,24 +71,23 @@ def interval_coverage(
     """
     view = view_of(model)
     truth = None if y is None else np.asarray(view.on_model_scale(y), dtype=np.float64)
-    return _coverage(view, X, truth, coverages)
+    return _coverage(view, None if X is None else view.encode(X), truth, coverages)
 
 
 def _coverage(
-    view: ModelView, X: Any, y: Array | None, coverages: Sequence[float] = COVERAGES
+    view: ModelView, inputs: Any, y: Array | None, coverages: Sequence[float] = COVERAGES
 ) -> list[Coverage]:
-    """As `interval_coverage`, for targets on the scale of the estimator."""
+    """As `interval_coverage`, for the features and targets that the estimator takes."""
     levels = np.array([(1 - c) / 2 for c in coverages] + [(1 + c) / 2 for c in coverages])
     estimator: Any = view.estimator
-    if X is None:
+    if inputs is None:
         known = estimator.conformal()
         truth, predicted, source = known.targets, known.prediction, "samples without themselves"
         found = known.sample_quantiles(levels)
     else:
-        truth = np.asarray(y).reshape(len(X), -1)
-        rows = view.encode(X)
-        predicted = estimator.predict(rows).reshape(truth.shape)
-        found = estimator.predict_quantiles(rows, levels).reshape(*truth.shape, len(levels))
+        truth = np.asarray(y).reshape(len(inputs), -1)
+        predicted = estimator.predict(inputs).reshape(truth.shape)
+        found = estimator.predict_quantiles(inputs, levels).reshape(*truth.shape, len(levels))
         source = "held-out rows"
     # An interval holds a log where its ends in units hold the target: shares are the same.
     truth, predicted = view.targets_in_units(truth), view.predictions_in_units(predicted)
@@ -103,20 +102,22 @@ def _coverage(
 
 def coverage_section(
     view: ModelView, why: Explanation, targets: list[Any]
-) -> list[Coverage] | None:
+) -> list[Coverage] | dict[str, str] | None:
     """Shares of targets within intervals: of explained rows that are new, if these are enough.
 
-    Otherwise of the samples without themselves. None for classes, and where there are too few
-    samples.
+    Otherwise of the samples without themselves. Where there are too few of these, ``missing`` has
+    the reason. None for classes.
     """
     if view.is_classifier:
         return None
     try:
         if len(targets) < LEAST_HELD_OUT:
             return _coverage(view, None, None)
-        return _coverage(view, view.named_rows(why.X), np.array(targets, dtype=np.float64))
-    except ValueError:
-        return None
+    except ValueError as error:
+        return {"missing": str(error)}
+    # The cells of a table's rows are as a reader sees them, and may be written otherwise.
+    inputs = view.named_inputs(np.asarray(by_feature(why).X, dtype=np.float64))
+    return _coverage(view, inputs, np.array(targets, dtype=np.float64))
 
 
 def _by_part(truth: Array, predicted: Array, quantiles: Array) -> Any:

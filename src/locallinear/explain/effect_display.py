@@ -47,6 +47,8 @@ class EffectDisplay:
     feature_name, target_name : str
     sentence : str
         What the picture shows.
+    label : str
+        The feature's name, with what its numbers count where cells do not say it.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class EffectDisplay:
     feature_name: str
     target_name: str
     sentence: str
+    label: str = ""
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -121,6 +124,7 @@ class EffectDisplay:
             predictions=effect.predictions[:, t],
             slopes=None if effect.slopes is None else effect.slopes[..., t],
             feature_name=view.names[j],
+            label=view.label(j),
             target_name=target_words(view, t),
             sentence=_sentences(effect, view.names[j], target_words(view, t)),
         )
@@ -186,7 +190,7 @@ class EffectDisplay:
             many = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if len(x) > 5 else {}
             ax.set_xticks(x, [drawn(text, 20) for text in self.grid[order]], **many)
             ax.margins(x=0.08)
-        ax.set_xlabel(drawn(self.feature_name, 60))
+        ax.set_xlabel(drawn(self.label or self.feature_name, 60))
         ax.set_ylabel(f"prediction of {drawn(self.target_name, 40)}")
         ax.set_title(
             f"{drawn(self.target_name, 30)} as {drawn(self.feature_name, 30)} moves", loc="left"

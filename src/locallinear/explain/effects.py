@@ -318,6 +318,7 @@ def _section(view: ModelView, effect: Effect, j: int, rows: NDArray[np.intp]) ->
     drawn = np.unique(np.linspace(0, q - 1, n_curves).astype(np.intp))
     return {
         "feature": view.names[j],
+        "label": view.label(j),
         "column": j,
         "is_text": effect.is_text,
         "grid": effect.grid.tolist() if effect.is_text else rounded(effect.grid, SAMPLE_DIGITS),

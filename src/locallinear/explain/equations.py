@@ -30,12 +30,15 @@ class Term:
         For a column of text, the categories that add most.
     n_more : int
         How many further categories there are.
+    unit : str
+        What the number counts, where cells do not say it.
     """
 
     feature: str
     coef: float | None = None
     effects: tuple[tuple[str, float], ...] = ()
     n_more: int = 0
+    unit: str = ""
 
 
 def terms_of(view: ModelView, model: Array) -> list[Term]:
@@ -53,8 +56,13 @@ def _terms(view: ModelView, coef: Array, j: int, noise: float) -> list[Term]:
     if choices is None:
         features = view.features_of(j)
         counts = np.abs(coef[features, 0]) * view.spread[features] > noise
-        triples = zip(column.feature_names, coef[features, 0].tolist(), counts, strict=True)
-        return [Term(name, coef=c) for name, c, does in triples if does or len(counts) == 1]
+        units = [column.unit, *[""] * (len(counts) - 1)]
+        parts = zip(column.feature_names, coef[features, 0].tolist(), units, counts, strict=True)
+        return [
+            Term(name, coef=c, unit=unit)
+            for name, c, unit, does in parts
+            if does or len(counts) == 1
+        ]
     effects = view.effects(coef, j)[:-1, 0]
     order = np.argsort(-np.abs(effects), kind="stable")
     order = order[np.abs(effects[order]) > noise]
@@ -143,7 +151,8 @@ def short_equation(
 def _term_text(term: Term, length: int) -> str:
     name = shorten(term.feature, length)
     if term.coef is not None:
-        return f" {'+' if term.coef > 0 else '−'} {number(abs(term.coef))} · {name}"
+        unit = f" ({term.unit})" if term.unit else ""
+        return f" {'+' if term.coef > 0 else '−'} {number(abs(term.coef))} · {name}{unit}"
     effects = [f"{shorten(category, length)} {signed(adds)}" for category, adds in term.effects]
     effects += ["…"] if term.n_more else []
     return f" + {name} ({', '.join(effects)})"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .interface import Explanation
-from .text import number, shorten
+from .text import per, shorten
 from .view import ModelView, by_feature
 
 Array = NDArray[np.float64]
@@ -67,8 +67,9 @@ def groups_section(
 ) -> list[dict[str, Any]]:
     """The important features whose slopes differ between groups of rows.
 
-    Each entry has the ``feature``, the share of the variance of its slopes that the groups
-    ``explained``, and the ``groups``: ``name``, ``n_rows`` and the median ``slope``.
+    Each entry has the ``feature``, what its slopes are ``per``, the share of the variance of its
+    slopes that the groups ``explained``, and the ``groups``: ``name``, ``n_rows`` and the median
+    ``slope``.
     """
     inputs = np.asarray(by_feature(why).X, dtype=np.float64)
     # What rounding leaves of slopes that are zero differs between rows as well.
@@ -85,7 +86,8 @@ def groups_section(
         apart = np.ptp([group["slope"] for group in entry])
         spread = inputs[:, view.features_of(j).start].std()
         if explained >= LEAST_EXPLAINED and apart * spread >= LEAST_CHANGE * importance[j]:
-            found.append({"feature": view.names[j], "explained": explained, "groups": entry})
+            about = {"feature": view.names[j], "per": per(view.columns[j].unit)}
+            found.append(about | {"explained": explained, "groups": entry})
     return found
 
 
@@ -178,7 +180,10 @@ def _sides(view: ModelView, j: int, order: NDArray, cut: int) -> tuple[str, str]
     """Both sides of a split, in words."""
     name, choices = shorten(view.names[j]), view.choices(j)
     if choices is None:
-        at = number((order[cut - 1] + order[cut]) / 2)
+        (at,) = view.in_words(j, [float(order[cut - 1] + order[cut]) / 2])
+        if view.columns[j].kind == "date":
+            return f"{name} before {at}", f"{name} after {at}"
+        at = f"{at} {view.columns[j].unit}".rstrip()
         return f"{name} below {at}", f"{name} above {at}"
     low, high = ([choices[int(k)] for k in side] for side in (order[:cut], order[cut:]))
     if len(low) > MOST_NAMED >= len(high):

@@ -100,8 +100,9 @@ class Column(Protocol):
     `texts` is what a column of categories can hold, None for a cell without a value; `settings`
     (K + 1, f) has the features of each text, and of any other text in the last row. It is empty for
     other columns. The first feature of these is a number, by which they are ordered: of numbers the
-    value itself, of dates the years. `cells_of` returns what a reader sees in rows with features
-    (n, f): numbers, dates as text, and None for gaps.
+    value itself, of dates the years; `unit` says what it counts where cells do not. `cells_of`
+    returns what a reader sees in rows with features (n, f): numbers, dates as text, and None for
+    gaps.
     """
 
     name: str
@@ -109,6 +110,9 @@ class Column(Protocol):
 
     @property
     def texts(self) -> Sequence[str | None]: ...
+
+    @property
+    def unit(self) -> str: ...  # "hours", "years since 2024-01-31" or ""
 
     @property
     def feature_names(self) -> list[str]: ...
@@ -127,7 +131,8 @@ class TableModelLike(Protocol):
     `by_column` makes it of an explanation by feature. `true_targets` returns the targets that a
     frame holds, on the scale of the estimator. `out_of_fold` is as an estimator's, but in units,
     with NaN for rows that were not judged; `predictions_in_units` and `targets_in_units` lead from
-    the scale of the estimator to units, and `targets_on_model_scale` back.
+    the scale of the estimator to units, and `targets_on_model_scale` back. `companion` returns the
+    model of few regimes that pages show, or None.
     """
 
     estimator: Any  # an Estimator
@@ -135,6 +140,8 @@ class TableModelLike(Protocol):
     target_names: list[str]
     out_of_fold: tuple[NDArray, Numbers] | None
     units: list[dict[str, Any]] | None  # the way back where targets are logs
+
+    def companion(self) -> CompanionLike | None: ...
 
     def predictions_in_units(self, predicted: NDArray, /) -> NDArray: ...
 

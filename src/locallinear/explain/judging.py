@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..runtime.interrupts import interrupts_end_it
 from ..runtime.threads import one_blas_thread
+from .interface import Column
 from .tuned_knn import TunedKNN
 
 Array = NDArray[np.float64]
@@ -180,6 +181,17 @@ def tuning_sentence(*, is_ensemble: bool) -> str:
             "folds than the one that it predicts."
         )
     return "Every model was tuned on other folds than the one that it predicts."
+
+
+def later_sentence(columns: Sequence[Column]) -> str | None:
+    """What folds at random do not show, where columns of a table have the time of a row."""
+    date = next((column.name for column in columns if column.kind == "date"), None)
+    if date is None:
+        return None
+    return (
+        f"Rows have a time ({date}), and these errors are for rows between the others. For rows "
+        "after the last one, errors may be much larger, and intervals too narrow."
+    )
 
 
 # --- Scores over all rows at once ----------------------------------------------------------------

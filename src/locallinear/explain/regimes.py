@@ -70,8 +70,9 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
     """What sets a regime's samples apart, the clearest first, at most once per column.
 
     Each entry has the column's ``feature``, the ``offset`` of the regime's mean in standard
-    deviations and, for numbers, ``low`` and ``high``; for text the ``category`` that differs most,
-    its ``share`` in the regime and ``overall``.
+    deviations and, for numbers, ``low`` and ``high``, both in words as ``range``, and on which
+    ``side`` of the others it is; for text the ``category`` that differs most, its ``share`` in the
+    regime and ``overall``.
     """
     found: dict[int, dict[str, Any]] = {}
     offsets = regimes.offsets[r]
@@ -87,8 +88,16 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
         is_gap = column.kind == "number" and within > 0  # 1 where the number is missing
         if not is_gap and (choices is None or not view.is_one_hot(j)):
             found[j]["feature"] = column.feature_names[within]
-            low, high = regimes.low[r, feature], regimes.high[r, feature]
-            found[j] |= {"low": float(low), "high": float(high)}
+            low, high = float(regimes.low[r, feature]), float(regimes.high[r, feature])
+            is_day = column.kind == "date" and within == 0
+            ends = [number(low), number(high)] if within else view.in_words(j, [low, high])
+            sides = ("early", "late") if is_day else ("low", "high")
+            found[j] |= {
+                "low": low,
+                "high": high,
+                "range": _between(ends, "" if is_day or within else column.unit),
+                "side": sides[int(offsets[feature] > 0)],
+            }
             continue
         cells = view.samples[0][:, feature]
         inside = view.estimator.labels_ == regimes.labels[r]
@@ -98,6 +107,12 @@ def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> lis
             "overall": float(cells.mean()),
         }
     return list(found.values())
+
+
+def _between(ends: list[str], unit: str) -> str:
+    """A range in words, such as "2 to 3 hours"."""
+    low, high = ends
+    return f"{low if low == high else f'{low} to {high}'} {unit}".rstrip()
 
 
 def regime_names(view: ModelView, regimes: Regimes) -> list[str]:
@@ -117,19 +132,18 @@ def regime_names(view: ModelView, regimes: Regimes) -> list[str]:
 def _range(apart: list[dict[str, Any]]) -> str:
     """Where a regime is in the first number that sets it apart; empty without any."""
     for found in apart:
-        if "low" in found:
-            low, high = number(found["low"]), number(found["high"])
-            return f"{shorten(found['feature'])} {low if low == high else f'{low} to {high}'}"
+        if "range" in found:
+            return f"{shorten(found['feature'])} {found['range']}"
     return ""
 
 
 def _name(apart: list[dict[str, Any]]) -> str:
     words = []
     for found in apart:
-        name, more = shorten(found["feature"]), found["offset"] > 0
+        name = shorten(found["feature"])
         if "category" in found:
-            text = shorten(found["category"], 20)
+            more, text = found["offset"] > 0, shorten(found["category"], 20)
             words.append(f"{name} {'more' if more else 'less'} often {text}")
         else:
-            words.append(f"{'high' if more else 'low'} {name}")
+            words.append(f"{found['side']} {name}")
     return ", ".join(words) or "spread over all rows"

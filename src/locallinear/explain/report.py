@@ -18,6 +18,7 @@ from .neighbors import main_regimes
 from .own_samples import count_equal
 from .regimes import LITTLE
 from .selection import sampled, take_rows
+from .text import per
 from .view import ModelView, by_feature, view_of
 
 # Rows that a report holds, by default.
@@ -66,7 +67,8 @@ def report_data(
         Threads of the neighbour search.
     companion : Companion, optional
         A model of few regimes on the same samples, from `search.companion.companion_of`: the
-        report then shows its regimes, which people can read, in place of the model's own.
+        report then shows its regimes, which people can read, in place of the model's own. By
+        default that of a table model, `TableRegressor.companion`.
 
     Returns
     -------
@@ -85,9 +87,9 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'choices', 'targets', 'units', 'space', 'scores',
-     'coverage', 'drivers', 'effects', 'regimes', 'regime_model', 'rows', 'all_rows', 'sure',
-     'samples']
+    ['title', 'kind', 'model', 'features', 'labels', 'per', 'choices', 'targets', 'units',
+     'space', 'scores', 'coverage', 'drivers', 'effects', 'regimes', 'regime_model', 'rows',
+     'all_rows', 'sure', 'samples']
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
@@ -244,11 +246,13 @@ def _data(
     inputs, labels = np.asarray(view.encode(X), dtype=np.float64), np.asarray(y)
     targets = _target_names(view, y)
     sample_names = rows.names_from(getattr(X, "index", None), len(X), "sample")
+    if companion is None and view.table is not None:
+        companion = view.table.companion()
     readable = view if companion is None else replace(view, estimator=companion.model)
     of_rows = rows.rows_section(view, why) | _about_samples(view, why)
     sure = sure_section(view, why, of_rows["neighbors"])
     if readable.estimator is not view.estimator:
-        of_rows["regime"] = _regimes_of_rows(readable, why)
+        of_rows["regime"] = _regimes_of_rows(view, readable, why)
     driving = drivers.drivers_section(view, why)
     leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
     behind = of_rows["neighbors"] + sure.get("pullers", [])
@@ -258,6 +262,8 @@ def _data(
         "kind": "classification" if view.is_classifier else "regression",
         "model": sections.model_section(view, why),
         "features": view.names,
+        "labels": [view.label(j) for j in range(len(view.columns))],
+        "per": [per(column.unit) for column in view.columns],
         "choices": [view.choices(j) for j in range(len(view.columns))],
         "targets": targets,
         "units": None if view.table is None else view.table.units,
@@ -272,18 +278,19 @@ def _data(
             "explained": 1.0 if companion is None else companion.explained,
             "explains_little": companion is not None and companion.explained < LITTLE,
             "has_units": readable.space.has_units,
+            "n_samples": readable.estimator.n_samples_fit_,
         },
         "rows": about_rows | of_rows,
         "all_rows": None,
         "sure": sure,
-        "samples": rows.samples_section(readable, inputs, labels, near, sample_names),
+        "samples": rows.samples_section(view, readable, inputs, labels, near, sample_names),
     }
 
 
-def _regimes_of_rows(readable: ModelView, why: Explanation) -> list[int]:
+def _regimes_of_rows(view: ModelView, readable: ModelView, why: Explanation) -> list[int]:
     """The main regime of each explained row in a model of few regimes."""
     inputs = np.asarray(by_feature(why).X, dtype=np.float64)
-    if why.samples is not None:
+    if why.samples is not None and rows.has_all_samples(readable, view):
         there = readable.estimator.explain_checked(inputs, why.samples)
     else:
         there = readable.explain_inputs(inputs)

@@ -4,7 +4,7 @@ from textwrap import wrap
 
 from .contribution_display import ContributionDisplay
 from .how_sure import COVERAGE, DEVIATIONS
-from .text import factor, number, plural, signed
+from .text import factor, number, per, plural, signed
 
 MOST_NEIGHBORS = 5
 WIDTH = 92
@@ -65,11 +65,13 @@ def _slope(shown: ContributionDisplay, j: int | None) -> str:
     error = DEVIATIONS * shown.slopes_std[j]
     if error != error:  # a column of text
         return times
-    unit = ""
+    unit = shown.units[j] if shown.units else ""
+    words = f" {per(unit)}" if unit else ""
     if shown.times_per_unit is not None:
-        times, unit = times + ";", f", times {factor(shown.times_per_unit[j])} per unit"
+        times = times + ";"
+        words += f", times {factor(shown.times_per_unit[j])}" + ("" if unit else " per unit")
     zero = ", which may be zero" if shown.may_be_zero(j) else ""
-    return f"{times} slope {number(shown.slopes[j])} ± {number(error, 2)}{unit}{zero}"
+    return f"{times} slope {number(shown.slopes[j])} ± {number(error, 2)}{words}{zero}"
 
 
 def _samples(shown: ContributionDisplay) -> list[str]:

@@ -101,11 +101,28 @@ def _slopes(view: ModelView, why: Explanation) -> list[list[list[Any]]]:
     return rounded(slopes.swapaxes(1, 2), SAMPLE_DIGITS)
 
 
+def has_all_samples(readable: ModelView, view: ModelView) -> bool:
+    """Whether a model of few regimes has the samples of the other one, and not a part of them."""
+    return readable.estimator.n_samples_fit_ == view.estimator.n_samples_fit_
+
+
 def samples_section(
-    view: ModelView, inputs: Array, y: NDArray, shown: NDArray[np.intp], names: list[str]
+    view: ModelView,
+    readable: ModelView,
+    inputs: Array,
+    y: NDArray,
+    shown: NDArray[np.intp],
+    names: list[str],
 ) -> dict[str, Any]:
-    """The samples that are shown as neighbours, by number."""
-    labels = view.estimator.labels_[shown].tolist()
+    """The samples that are shown as neighbours, by number; regimes are those of `readable`.
+
+    Where that has a part of the samples, the regimes are those of rows with their values.
+    """
+    if has_all_samples(readable, view):
+        labels = readable.estimator.labels_[shown].tolist()
+    else:
+        there = readable.explain_inputs(inputs[shown])
+        labels = main_regimes(there.neighbor_labels, there.neighbor_weights).tolist()
     values = rounded_cells(view.sample_values(inputs[shown]), SAMPLE_DIGITS)
     targets = target_lists(y[shown])
     return {

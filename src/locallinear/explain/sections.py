@@ -20,6 +20,7 @@ from .judging import (
     error_change,
     folds_of,
     judge,
+    later_sentence,
     pooled_scores,
     resampled_errors,
     row_errors,
@@ -128,6 +129,7 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         "tuning": tuning_sentence(is_ensemble=bool(getattr(view.estimator, "kinds_", [])))
         if found.is_own
         else None,
+        "later": later_sentence(view.columns),
         "against_ridge": _against_ridge(found, scores, classify, weights),
         "n_folds": found.n_folds,
         "n_scored": len(found.rows),
@@ -252,7 +254,7 @@ def _equation(view: ModelView, model: Array, inputs: Array, target: str) -> dict
 
 def _term(term: Term) -> dict[str, Any]:
     if term.coef is not None:
-        return {"feature": term.feature, "coef": term.coef}
+        return {"feature": term.feature, "coef": term.coef, "unit": term.unit}
     effects = [{"category": category, "adds": adds} for category, adds in term.effects]
     return {"feature": term.feature, "effects": effects, "n_more": term.n_more}
 

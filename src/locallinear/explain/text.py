@@ -43,6 +43,17 @@ def factor(value: float) -> str:
     return f"{value:.{max(2, 1 - int(np.floor(np.log10(change))))}f}"
 
 
+def per(unit: str) -> str:
+    """What a slope is per, where a number counts "years since 2010-01-01" or "hours".
+
+    Examples
+    --------
+    >>> [per("years since 2010-01-01"), per("hours"), per("")]
+    ['per year', 'per hour', 'per unit']
+    """
+    return f"per {unit.split()[0].removesuffix('s')}" if unit else "per unit"
+
+
 def plural(count: int, word: str) -> str:
     """A count and its word."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

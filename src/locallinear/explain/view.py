@@ -18,11 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..runtime.extras import extra
 from .interface import Column, Estimator, Explanation, FeatureSpace, TableModelLike
+from .text import number
 
 Array = NDArray[np.float64]
 
 # What is smaller than this part of a prediction is what rounding leaves of a zero.
 NOISE = 1e-12
+
+# Where a frame of training rows notes which view made it; parts of the frame have the note too.
+VIEW = "view"
 
 # The words for a cell without a value, and for a text that the model was not fitted with.
 MISSING, OTHER = "missing", "another value"
@@ -35,6 +39,7 @@ class NumberColumn:
     name: str
     kind: str = "number"
     texts: Sequence[str | None] = ()
+    unit: str = ""
 
     @property
     def feature_names(self) -> list[str]:
@@ -167,24 +172,32 @@ class ModelView:
         """The rows that the estimator takes."""
         if self.table is None:
             return X
-        return self.samples[0] if self._is_training(X) else self.table.encode(X)
+        own = self._training_numbers(X)
+        return self.table.encode(X) if own is None else self.samples[0][own]
 
     def cells(self, X: Any) -> Any:
         """The cells of a table's rows as a reader sees them, as a frame."""
         assert self.table is not None
-        return X if self._is_training(X) else self.table.read(X).frame[self.names]
+        return self.table.read(X).frame[self.names] if self._training_numbers(X) is None else X
 
     def explain(self, X: Any) -> Explanation:
         """The explanation of rows, by column."""
         if self.table is None:
             return self.estimator.explain(X)
-        if not self._is_training(X):
+        own = self._training_numbers(X)
+        if own is None:
             return self.table.explain(X)
-        return self.table.by_column(self.explain_inputs(self.samples[0]), X, X.index)
+        return self.table.by_column(self.explain_inputs(self.samples[0][own]), X, X.index)
 
-    def _is_training(self, X: Any) -> bool:
-        """Whether rows are the view's own `training_rows`, whose features are known."""
-        return X is self.__dict__.get("_training_rows", self)
+    def _training_numbers(self, X: Any) -> NDArray[np.intp] | None:
+        """Which samples rows are, where they are some of the view's own `training_rows`.
+
+        Their features are known: their cells are as a reader sees them, and may have been written
+        otherwise in the table.
+        """
+        if getattr(X, "attrs", {}).get(VIEW) != id(self):
+            return None
+        return X.index.to_numpy() - 1
 
     def explain_without(self, X: Any, samples: NDArray[np.intp]) -> Explanation:
         """The explanation of rows, each without the sample of this number, by column; -1: none."""
@@ -234,7 +247,9 @@ class ModelView:
             return self.named_rows(X)
         pandas = extra("pandas", "report", "Reports on tables")
         numbers = range(1, len(X) + 1)  # as the rows of a file are counted
-        return pandas.DataFrame(self.sample_values(X), columns=self.names, index=numbers)
+        frame = pandas.DataFrame(self.sample_values(X), columns=self.names, index=numbers)
+        frame.attrs[VIEW] = id(self)
+        return frame
 
     def named_rows(self, X: Any) -> Any:
         """Rows (q, d) as a frame, where the estimator was fitted with names; tables as they are."""
@@ -257,6 +272,21 @@ class ModelView:
                 f"with ({self.classes.tolist()})"
             )
         return targets
+
+    # --- Columns of numbers and dates ------------------------------------------------------------
+
+    def in_words(self, j: int, numbers: Sequence[float]) -> list[str]:
+        """Numbers of a column's first feature as a reader writes them: of dates, the days."""
+        if self.columns[j].kind != "date":
+            return [number(value) for value in numbers]
+        features = np.zeros((len(numbers), len(self.columns[j].feature_names)))
+        features[:, 0] = numbers
+        return [text[:10] for text in self.cells_of(j, features)]
+
+    def label(self, j: int) -> str:
+        """A column's name, with what its number counts where its cells do not say it."""
+        column = self.columns[j]
+        return f"{column.name} ({column.unit})" if column.unit else column.name
 
     # --- Columns of text -------------------------------------------------------------------------
 

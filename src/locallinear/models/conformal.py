@@ -19,6 +19,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from ..kernels.local.spread import conformal_quantiles, mean_growth
 from .error_scale import ErrorScale
 from .member_views import Part, Views, mean_alone, refitted
+from .moments import same_states
 from .surroundings import Member
 
 Array = NDArray[np.float64]
@@ -47,13 +48,11 @@ class Conformal:
 
     def __init__(self, members: list[Member], n_jobs: int | None, groups: NDArray | None = None):
         self.members, self.n_jobs, self.groups = members, n_jobs, groups
-        self._key = [member.state_key for member in members]
+        self._states = [member.state_key for member in members]
 
     def holds_for(self, members: list[Member], groups: NDArray | None) -> bool:
         """Whether nothing has changed since."""
-        same = len(members) == len(self.members) and all(
-            _same_key(member.state_key, key) for member, key in zip(members, self._key, strict=True)
-        )
+        same = same_states(members, self._states)
         if groups is None or self.groups is None:
             return same and groups is self.groups
         return same and np.array_equal(groups, self.groups)
@@ -260,8 +259,3 @@ class Conformal:
         """How unusual the samples are, without themselves, (n,)."""
         nothing = np.zeros(self.targets.shape)
         return self.whole.views(None, nothing, self.n_jobs).ratio
-
-
-def _same_key(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether the keys of two models are equal; samples are compared by identity."""
-    return one[0] is other[0] and one[1:] == other[1:]

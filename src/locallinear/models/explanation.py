@@ -66,6 +66,7 @@ class LocalExplanation:
         How fast the prediction's linear model changes with each feature, in the units of X for
         every scaling: `coef`, and with scaling "quantile" `coef` times the slope of the map from
         values to ranks, taken over the nearest six of a hundred samples around the query's value.
+        Of a column of dates it is the slope of the trend, per year.
     neighbors : array (q, K)
         The samples whose models were averaged, nearest first.
     neighbor_weights : array (q, K)
@@ -178,22 +179,24 @@ class LocalExplanation:
         """Standard deviations of `slopes`, (q, d, m), as `coef_std`."""
         if self.log is not None and self.growth is not None:
             return self.log.slopes_std * self.growth[:, None]
-        return self._errors_of(self.slope_factors)
+        return self._errors_of(self.slope_factors, of_slopes=True)
 
     @property
     def slope_factors(self) -> Array:
         """What `coef` is multiplied by for `slopes`, (q, d): 1 but for scaling "quantile"."""
         if self.encoded is not None:
-            return self.model.by_number(self.encoded.slope_factors)
+            return self.model.slope_factors(self.encoded.slope_factors)
         return self.model.regime_model.feature_space.slopes(self.X)
 
-    def _errors_of(self, factors: Array) -> Array:
+    def _errors_of(self, factors: Array, *, of_slopes: bool = False) -> Array:
         """Standard deviations of the coefficients times factors (q, d)."""
         self._check_on_processor("errors of coefficients")
         raw = self if self.encoded is None else self.encoded
         q, d, _ = raw.coef.shape
         identity = np.broadcast_to(np.eye(d), (q, d, d))
-        combined = identity if self.encoded is None else self.model.combinations(raw)
+        combined = identity
+        if self.encoded is not None:
+            combined = self.model.combinations(raw, of_slopes=of_slopes)
         combined = factors[:, :, None] * combined
         return combination_errors(raw.model, raw.X, combined, raw.coef, raw.samples)
 

@@ -1,5 +1,6 @@
 """How sure: intervals, quantiles, sets of classes and novelty, on every FALL estimator."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,33 @@ from ..checks.arguments import check_coverage, check_levels, check_method, check
 from ..checks.devices import check_on_processor
 from ..checks.inputs import check_queries
 from ..kernels.local.combine import margins
-from ..kernels.local.spread import conformal_quantiles
+from ..kernels.local.spread import ROUNDING, conformal_quantiles
 from .conformal import Conformal
 from .cv_plus import CVPlus
 from .influence import Influence
 
 Array = NDArray[np.float64]
+
+
+def _warn_if_too_few(n: float, coverage: float, *, missed_at: int) -> None:
+    """Warn where so many samples, by weight, cannot give a coverage.
+
+    With n of them, an end of an interval can leave out a share of 1 / (n + 1) or more, and
+    intervals have two ends at which they may miss; sets of classes have one.
+    """
+    total, missed = n + 1.0, (1.0 - coverage) / missed_at
+    if missed * total >= 1.0 - ROUNDING * total:
+        return
+    needed, largest = np.ceil(1.0 / missed - 1.0 - 1e-6), 1.0 - missed_at / total
+    what, how = ("intervals", "as wide") if missed_at == 2 else ("sets", "as large")
+    ask = f"ask for at most {np.floor(1000 * largest) / 1000:g}" if largest > 0 else "ask for less"
+    warnings.warn(
+        f"coverage={coverage:g} needs {needed:.0f} samples, but the model has {n:g}: the {what} "
+        f"are {how} as their errors allow, and contain a smaller share of the targets; {ask}, or "
+        "fit more samples",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 class HowSure(Influence):
@@ -82,7 +104,8 @@ class Intervals(HowSure):
         ----------
         X : array-like (q, d)
         coverage : float, default=0.9
-            The share of new targets that lie within their interval, above 0 and below 1.
+            The share of new targets that lie within their interval, above 0 and below 1. With n
+            samples, method "local" cannot give more than (n - 1) / (n + 1), and warns.
         method : {"local", "cv+"}, default="local"
             "local": the width follows the errors of the samples near each query, which are
             predicted without themselves in closed form. Where trees or learned weights decide who
@@ -120,7 +143,9 @@ class Intervals(HowSure):
         levels = np.array([half, 1.0 - half])
         grouped = check_several_groups(groups, first.n_samples_fit_)
         if check_method(method) == "local":
-            found = now.conformal(grouped).quantiles(X, levels)
+            known = now.conformal(grouped)
+            found = known.quantiles(X, levels)
+            _warn_if_too_few(known.weights.sum(), coverage, missed_at=2)
         else:
             found = now._cv_plus(grouped).quantiles(X, levels)
         return found[:, 0] if first.one_target else found
@@ -180,7 +205,8 @@ class ClassSets(HowSure):
         ----------
         X : array-like (q, d)
         coverage : float, default=0.9
-            The share of new rows whose class is in their set, above 0 and below 1.
+            The share of new rows whose class is in their set, above 0 and below 1. With n samples,
+            more than n / (n + 1) cannot be given, and there is a warning.
 
         Returns
         -------
@@ -217,4 +243,5 @@ class ClassSets(HowSure):
         scores = np.mean([member.predict_checked(X) for member in now.members], axis=0)
         found = margins(scores) <= furthest + 1e-9
         found[np.arange(len(X)), scores.argmax(axis=1)] = True
+        _warn_if_too_few(known.weights.sum(), coverage, missed_at=1)
         return found

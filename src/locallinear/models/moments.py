@@ -7,7 +7,7 @@ updates one attribute. Whatever breaks off before that assignment leaves the est
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, ClassVar, Self
@@ -21,6 +21,14 @@ from ..runtime.interrupts import interruptible
 # Belongs to one estimator in one process: whose turn it is to write, and what was computed once
 # from the samples (see `intervals`).
 NOT_COPIED = ("_turn", "_known")
+
+
+def same_states(members: Sequence[Any], states: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether models are still in these states; what was fitted is compared by identity."""
+    return len(members) == len(states) and all(
+        member.state_key[0] is state[0] and member.state_key[1:] == state[1:]
+        for member, state in zip(members, states, strict=True)
+    )
 
 
 class Moments(BaseEstimator):

@@ -56,6 +56,11 @@ class Companion:
     explained: float
     simplicity: dict[str, NDArray] | None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the model that predicts has few regimes in units itself, and this is it."""
+        return self.simplicity is None
+
 
 def companion_of(
     estimator: Any,

@@ -5,6 +5,7 @@ m targets.
 """
 
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models.explanation import LocalExplanation
 from ..models.moments import Moments
+from ..runtime.interrupts import interrupts_end_it
+from ..search.companion import Companion, companion_of
+from .companions import KeptCompanion
 from .encoding import Encoding
 from .importances import importances_of
 from .inputs import check_columns
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# How long a page or a command looks for the companion, by default.
+COMPANION_SECONDS = 10.0
+
 
 class TableAnswers(Moments):
     """A fitted estimator and the encoding of its table, asked about rows of the table."""
@@ -34,6 +41,8 @@ class TableAnswers(Moments):
     target_names_: list[str]
     cv_prediction_: NDArray | None
     cv_score_: float
+    random_state: Any
+    n_jobs: int | None
     _encoding: Encoding
     _folds: NDArray[np.intp]
     _is_classifier: bool
@@ -77,7 +86,55 @@ class TableAnswers(Moments):
             None if now.cv_prediction_ is None else (now.cv_prediction_, now._folds),
             now._scales,
             now.target_names_,
+            now.companion,
         )
+
+    def companion(
+        self, n_regimes: int | None = None, *, time_budget: float | None = COMPANION_SECONDS
+    ) -> Companion:
+        """The simple model of few regimes beside this one, which pages and `fit` show.
+
+        It is found by the first call, kept, and saved with the model, until the rows of the model
+        change: after `partial_fit` and `forget`, the next call finds the one of the rows of then.
+
+        Parameters
+        ----------
+        n_regimes : int, optional
+            The number of its regimes; by default that of the one that is kept, or the simplest
+            number within one standard error of the best. Another number finds another companion,
+            which is kept from then on.
+        time_budget : float, default=10
+            Seconds that finding it may take; None for no limit.
+
+        Returns
+        -------
+        Companion
+            Its `model` is of the features of `estimator_`. `explained` is the share of the
+            variance of this model's predictions that it has on rows that neither had seen.
+        """
+        check_is_fitted(self)
+        now = self.at_this_moment()
+        kept = now._kept_companion(n_regimes)
+        if kept is not None:
+            return kept
+        seed = self.random_state if isinstance(self.random_state, Integral) else 0
+        with interrupts_end_it():
+            found = companion_of(
+                now.estimator_,
+                n_regimes,
+                time_budget=time_budget,
+                n_jobs=self.n_jobs,
+                random_state=seed,
+            )
+        now._known["companion"] = KeptCompanion.of(now.estimator_, found)
+        return found
+
+    def _kept_companion(self, n_regimes: int | None = None) -> Companion | None:
+        """The companion that is kept; None where there is none of the rows of now."""
+        kept: KeptCompanion | None = self._known.get("companion")
+        if kept is None or not kept.answers(self.estimator_, n_regimes):
+            return None
+        return kept.companion
 
     @property
     def folds_(self) -> NDArray[np.intp]:
@@ -172,13 +229,13 @@ class TableAnswers(Moments):
         inputs = now.encode(X)
         return now.estimator_.influence(inputs)
 
-    def combinations(self, raw: LocalExplanation) -> Array:
+    def combinations(self, raw: LocalExplanation, *, of_slopes: bool = False) -> Array:
         """The coefficients of columns as combinations of those of features: see `EncodedModel`."""
-        return self.table_model.combinations(raw)
+        return self.table_model.combinations(raw, of_slopes=of_slopes)
 
-    def by_number(self, values: Array) -> Array:
-        """Values of features by column: see `EncodedModel`."""
-        return self.table_model.by_number(values)
+    def slope_factors(self, factors: Array) -> Array:
+        """Factors of features by column: see `EncodedModel`."""
+        return self.table_model.slope_factors(factors)
 
     # --- The meaning of the targets --------------------------------------------------------------
 

@@ -26,6 +26,8 @@ MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
 GAP_WORDS = MISSING | {"-", "--", "—", ".", "none", "nil", "missing", "unknown", "n.a.", "tbd"}
 
 CURRENCIES = r"(?:[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL)"
+# What some of them are also called.
+CURRENCY_NAMES = {"$": "USD", "€": "EUR", "£": "GBP", "₹": "INR"}
 AMOUNT = r"[+-]?\s*(?:\d[\d.,'\s]*|[.,]\d+)"
 WITH_CURRENCY = re.compile(
     rf"(?:[+-]?\s*{CURRENCIES}\s*{AMOUNT}|{AMOUNT}\s*{CURRENCIES})", re.IGNORECASE
@@ -73,6 +75,12 @@ def currencies(cells: "pandas.Series") -> Array:
     """Numbers of cells such as "$1,200.50" and "3.400,00 €"."""
     marks = re.compile(CURRENCIES, re.IGNORECASE)
     return _each(cells, WITH_CURRENCY, lambda cell: amount(marks.sub("", cell)))
+
+
+def currencies_of(cells: "pandas.Series") -> list[str | None]:
+    """The currency of each cell, such as USD of "$1,200"; None where a cell has none."""
+    found = [None if cell is None else re.search(CURRENCIES, cell.upper()) for cell in cells]
+    return [match and CURRENCY_NAMES.get(match[0], match[0]) for match in found]
 
 
 def grouped(cells: "pandas.Series") -> Array:

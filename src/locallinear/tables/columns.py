@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
-from .kinds import AS_NUMBERS, MAX_CATEGORIES, Understood
+from .cells import GAP_WORDS, cell_texts, currencies_of, pandas_module, to_numbers
+from .kinds import AS_NUMBERS, DURATIONS, MAX_CATEGORIES, MONEY, PERCENTAGES, Understood
 from .table import Table, shortened
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ Array = NDArray[np.float64]
 NO_VALUE = "(missing)"
 # Fewer gaps than this cannot show what gaps mean; they are only filled in.
 LEAST_GAPS = 10
+# Units without which a number could mean several things: what a cell should be, and what it may be.
+NEEDED_UNITS = {
+    PERCENTAGES: ("a percentage such as '12 %'", "a percentage or a share of 1"),
+    DURATIONS: ("a duration such as '1:30:00' or '90 min'", "hours, minutes or seconds"),
+}
 # What means true and false in a column of them, in small letters.
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -42,15 +47,23 @@ class NumberColumn:
         Stands for a gap: the median.
     n_gaps : int
         How many cells of the training data had no value.
+    currencies : tuple of str
+        Those of amounts of money in the training data.
     """
 
     name: str
     cells: str = "numbers"
     fill: float = 0.0
     n_gaps: int = 0
+    currencies: tuple[str, ...] = ()
 
     kind = "number"
     texts: tuple[str | None, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What the number counts, where cells are read as another unit than they are written in."""
+        return "hours" if self.cells == DURATIONS else ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "NumberColumn":
@@ -58,7 +71,9 @@ class NumberColumn:
         numbers = read_numbers(table, name, found.cells)
         gaps = int(np.isnan(numbers).sum())
         fill = float(np.nanmedian(numbers)) if gaps < len(numbers) else 0.0
-        return cls(name, found.cells, fill, gaps)
+        currencies = _currencies_of(table, name) if found.cells == MONEY else []
+        known = sorted({currency for currency in currencies if currency is not None})
+        return cls(name, found.cells, fill, gaps, tuple(known))
 
     @property
     def has_gaps(self) -> bool:
@@ -77,13 +92,26 @@ class NumberColumn:
 
     def encode(self, table: Table) -> Array:
         """The features of a table, (n, f)."""
-        numbers = read_numbers(table, self.name, self.cells)
+        numbers = self._read(table)
         gaps = np.isnan(numbers)
         filled = np.where(gaps, self.fill, numbers)
         return np.column_stack([filled, gaps] if self.has_gaps else [filled]).astype(np.float64)
 
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: numbers, NaN for gaps."""
+        return self._read(table)
+
+    def _read(self, table: Table) -> Array:
+        """The numbers of new rows, or TableError for the first cell of another currency."""
+        if self.currencies:
+            found = _currencies_of(table, self.name)
+            other = [c is not None and c not in self.currencies for c in found]
+            if any(other):
+                known = " or ".join(self.currencies)
+                remedy = "Amounts of other currencies are not converted: do so first."
+                raise table.refuse(
+                    self.name, other.index(True), f"an amount in {known}, as in training", remedy
+                )
         return read_numbers(table, self.name, self.cells)
 
     def cells_of(self, features: Array) -> list[float | None]:
@@ -94,33 +122,62 @@ class NumberColumn:
     def became(self) -> str:
         """What the column became, in words."""
         written = "" if self.cells == "numbers" else f" ({self.cells})"
+        if len(self.currencies) > 1:
+            written = f" ({self.cells} in {', '.join(self.currencies)}, which are not converted)"
         gaps = f", and a second feature for gaps, which count as {self.fill:g}"
         return f"one number{written}{gaps if self.has_gaps else ''}"
 
     def unseen(self, table: Table) -> str | None:
         """A sentence on cells that the model does not know."""
-        gaps = int(np.isnan(read_numbers(table, self.name, self.cells)).sum())
-        if not gaps or self.n_gaps:
-            return None
-        return (
-            f"Column {self.name!r} has no value in {gaps} of {len(table)} rows, but always had one "
-            f"in the training data. They count as {self.fill:g}, the median."
-        )
+        known = ~np.isnan(self._read(table))
+        notes = []
+        if self.currencies:
+            bare = [currency is None for currency in _currencies_of(table, self.name)]
+            n_bare = int((known & bare).sum())
+            if n_bare:
+                notes.append(
+                    f"Column {self.name!r} has numbers without a currency in {n_bare} of "
+                    f"{len(table)} rows, but all had one in the training data. They count as "
+                    f"amounts in {' or '.join(self.currencies)}."
+                )
+        gaps = int((~known).sum())
+        if gaps and not self.n_gaps:
+            notes.append(
+                f"Column {self.name!r} has no value in {gaps} of {len(table)} rows, but always had "
+                f"one in the training data. They count as {self.fill:g}, the median."
+            )
+        return " ".join(notes) or None
+
+
+def _currencies_of(table: Table, name: str) -> list[str | None]:
+    """The currency of each cell of a column, None where a cell has none."""
+    return currencies_of(cell_texts(table.frame[name]))
 
 
 def read_numbers(table: Table, name: str, cells: str) -> Array:
-    """A column as numbers, NaN for gaps, or TableError for its first cell that is none."""
+    """A column as numbers, NaN for gaps, or TableError for its first cell that is none.
+
+    So is a number alone where the unit could be another one than in training; 0 is 0 in each.
+    """
     column = table.frame[name]
     pandas = pandas_module()
     if pandas.api.types.is_timedelta64_dtype(column.dtype):
+        if cells != DURATIONS and column.notna().any():
+            row = int(column.notna().to_numpy().argmax())
+            remedy = (
+                "Divide by the unit of the training cells, as in column / pandas.Timedelta('1h')."
+            )
+            raise table.refuse(name, row, "a number, as in training", remedy)
         return (column / pandas.Timedelta(hours=1)).to_numpy(dtype=np.float64)
     if pandas.api.types.is_numeric_dtype(column.dtype):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        _check_units(table, name, cells, numbers)
         return table.checked_finite(name, numbers)
     if pandas.api.types.infer_dtype(column, skipna=True) == "boolean":
         return column.map({True: 1.0, False: 0.0}).to_numpy(dtype=np.float64)
     texts = cell_texts(column)
     numbers = to_numbers(texts, table.decimal)
+    _check_units(table, name, cells, numbers)
     if cells != "numbers":
         numbers = np.where(np.isnan(numbers), AS_NUMBERS[cells](texts), numbers)
     gaps = np.array([text is None or text.casefold() in GAP_WORDS for text in texts], dtype=bool)
@@ -135,6 +192,17 @@ def read_numbers(table: Table, name: str, cells: str) -> Array:
         )
         raise table.refuse(name, int(wrong[0]), "a number", remedy)
     return table.checked_finite(name, numbers)
+
+
+def _check_units(table: Table, name: str, cells: str, plain: Array) -> None:
+    """Refuse numbers alone (n,), NaN for other cells, where the training cells named a unit."""
+    if cells not in NEEDED_UNITS:
+        return
+    alone = np.flatnonzero(~np.isnan(plain) & (plain != 0))
+    if len(alone):
+        expected, possible = NEEDED_UNITS[cells]
+        remedy = f"A number alone could be {possible}: write the unit into the cells of the column."
+        raise table.refuse(name, int(alone[0]), f"{expected}, as in training", remedy)
 
 
 @dataclass(frozen=True)
@@ -152,6 +220,7 @@ class CategoryColumn:
     categories: tuple[str, ...] = ()
 
     kind = "category"
+    unit = ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "CategoryColumn":
@@ -245,6 +314,7 @@ class OrderedColumn:
     has_gaps: bool = False
 
     kind = "ordered"
+    unit = ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "OrderedColumn":

@@ -60,6 +60,11 @@ class DateColumn:
     kind = "date"
     texts: tuple[str | None, ...] = ()
 
+    @property
+    def unit(self) -> str:
+        """What the trend counts."""
+        return f"years since {str(_minutes(np.array(self.first)))[:10]}"
+
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "DateColumn":
         """The range of the dates, and the cycles that they cover."""
@@ -112,7 +117,7 @@ class DateColumn:
     def cells_of(self, features: Array) -> list[str | None]:
         """What a reader would see in rows with these features (n, f)."""
         gaps = features[:, -1] > 0.5 if self.has_gaps else np.zeros(len(features), dtype=bool)
-        minutes = np.round((features[:, 0] + self.first - 1970) * YEAR / 60).astype("datetime64[m]")
+        minutes = _minutes(features[:, 0] + self.first)
         form = "%Y-%m-%d %H:%M" if "time of day" in self.cycles else "%Y-%m-%d"
         texts = pandas_module().DatetimeIndex(minutes.astype("datetime64[s]")).strftime(form)
         return [None if gap else text for text, gap in zip(texts, gaps, strict=True)]
@@ -135,6 +140,11 @@ class DateColumn:
             f"of {len(years)} rows, such as {self.shown(table)[outside[0]]} in row "
             f"{outside[0] + 1}. The trend is continued as a line."
         )
+
+
+def _minutes(years: Array) -> NDArray[np.datetime64]:
+    """Times that are given in years, to the minute."""
+    return np.round((years - 1970) * YEAR / 60).astype("datetime64[m]")
 
 
 def _covered(inside: Array, length: float) -> bool:

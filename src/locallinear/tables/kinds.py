@@ -34,10 +34,11 @@ IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unname
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 # How cells of text are read as numbers, and what they are then called.
+PERCENTAGES, MONEY, DURATIONS = "percentages", "amounts of money", "durations in hours"
 AS_NUMBERS = {
-    "percentages": reading.percentages,
-    "amounts of money": reading.currencies,
-    "durations in hours": reading.durations,
+    PERCENTAGES: reading.percentages,
+    MONEY: reading.currencies,
+    DURATIONS: reading.durations,
     "numbers with marks between thousands": reading.grouped,
 }
 
@@ -76,7 +77,7 @@ def understand(column: "pandas.Series", wanted: str | None = None) -> Understood
     if types.is_datetime64_any_dtype(column.dtype) or is_period(column):
         return Understood("date", "it has the type of times", "")
     if types.is_timedelta64_dtype(column.dtype):
-        return Understood("number", "it has the type of durations", "durations in hours")
+        return Understood("number", "it has the type of durations", DURATIONS)
     if types.is_numeric_dtype(column.dtype):
         return _of_numbers(column, str(column.name))
     return _of_objects(column)
@@ -89,6 +90,8 @@ def is_period(column: "pandas.Series") -> bool:
 
 def _as_wanted(column: "pandas.Series", wanted: str) -> Understood:
     reason = "types says so"
+    if wanted == "number" and pandas_module().api.types.is_timedelta64_dtype(column.dtype):
+        return Understood("number", reason, DURATIONS)
     if wanted == "number":
         texts = cell_texts(column)
         for name, read in AS_NUMBERS.items():

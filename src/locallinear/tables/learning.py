@@ -26,6 +26,7 @@ from ..runtime.budgets import Budget
 from ..search.seeds import fixed_seed
 from .answers import TableAnswers
 from .cells import pandas_module
+from .companions import KeptCompanion, described, revived
 from .encoding import Encoding, fit_encoding
 from .inputs import check_some_targets, named_targets, read_inputs, targets_in
 from .procedure import Task, best_params, fold_numbers, learn
@@ -152,6 +153,7 @@ class TableEstimator(TableAnswers):
         target_names : list of str
         """
         self.estimator_, self._encoding, self.search_ = estimator, encoding, None
+        self._known = {}
         self.target_names_, self.best_params_ = target_names, {}
         names = [name for name, _ in encoding.reasons]
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
@@ -243,10 +245,12 @@ class TableEstimator(TableAnswers):
         """What a file holds of the model."""
         now = self.at_this_moment()
         attributes = {name: getattr(now, name) for name in FITTED if hasattr(now, name)}
+        companion = now._kept_companion()
         return {
             "encoding": now._encoding.to_dict(),
             "estimator": now.estimator_,
             "attributes": attributes,
+            "companion": companion and described(companion),
             **now._extra_state(),
         }
 
@@ -265,7 +269,10 @@ class TableEstimator(TableAnswers):
                 f"its table has {n_inputs} features, and its model "
                 f"{state['estimator'].n_features_in_}"
             )
-        self.estimator_ = state["estimator"]
+        self.estimator_, self._known = state["estimator"], {}
+        if state.get("companion") is not None:
+            companion = revived(state["companion"], self.estimator_)
+            self._known["companion"] = KeptCompanion.of(self.estimator_, companion)
 
     def _extra_state(self) -> dict[str, Any]:
         """What a file holds beside the common parts."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..explain.view import view_of
 from ..models.explanation import LocalExplanation
+from ..search.companion import Companion
 from .encoding import Column, Encoding, by_column
 from .scale import LogScale, in_units, to_logs
 from .table import Table, as_table
@@ -44,6 +45,8 @@ class EncodedModel:
         Where targets are logs, the way back for each.
     unit_names : list of str
         Names of the targets in units.
+    find_companion : callable or None
+        Returns the simple model of few regimes beside the estimator.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class EncodedModel:
         out_of_fold: tuple[NDArray, NDArray[np.intp]] | None = None,
         scales: list[LogScale] | None = None,
         unit_names: Sequence[str] = (),
+        find_companion: Callable[[], Companion] | None = None,
     ) -> None:
         self.encoding = encoding
         self.estimator = estimator
@@ -63,6 +67,7 @@ class EncodedModel:
         self.out_of_fold = out_of_fold
         self.scales = scales
         self.unit_names = list(unit_names) or target_names
+        self.find_companion = find_companion
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -81,6 +86,11 @@ class EncodedModel:
             return None
         pairs = zip(self.unit_names, self.scales, strict=True)
         return [{"name": n, "smear": s.smear, "shift": s.shift} for n, s in pairs]
+
+    def companion(self) -> Companion | None:
+        """The simple model of few regimes that pages show; None where it is the estimator."""
+        found = None if self.find_companion is None else self.find_companion()
+        return None if found is None or found.is_own else found
 
     def predictions_in_units(self, predicted: NDArray) -> NDArray:
         """What the estimator predicts, (q,) or (q, m), in units."""
@@ -156,7 +166,7 @@ class EncodedModel:
             weights = np.bincount(owners, weights).astype(np.float64)
         coef = parts["anchor_part"][:, :-1] + parts["correction_part"][:, :-1]
         slopes = coef.copy()
-        slopes[:, numbers] = raw.slopes[:, first]
+        slopes[:, self._sloped] = raw.slopes[:, np.searchsorted(owners, self._sloped)]
         return replace(
             raw,
             coef=coef,
@@ -172,27 +182,32 @@ class EncodedModel:
             **parts,
         )
 
-    def combinations(self, raw: LocalExplanation) -> Array:
+    @property
+    def _sloped(self) -> list[int]:
+        """The columns that have a slope: numbers, and dates, whose slope is that of the trend."""
+        return [i for i, column in enumerate(self.columns) if column.kind in ("number", "date")]
+
+    def combinations(self, raw: LocalExplanation, *, of_slopes: bool = False) -> Array:
         """The coefficients of columns as combinations (q, c, d) of those of the estimator.
 
-        The coefficient of a cell that is no number is what its features add.
+        The coefficient of a cell that is no number is what its features add. Of slopes, that of a
+        date is the one of its trend.
         """
         owners = self.encoding.owners
         parts = np.zeros((len(raw.coef), len(self.columns), len(owners)))
         for i, column in enumerate(self.columns):
             own = owners == i
-            if column.kind == "number":
+            if column.kind == "number" or (of_slopes and i in self._sloped):
                 parts[:, i, np.searchsorted(owners, i)] = 1.0
             else:
                 parts[:, i, own] = raw.regressors[:, own]
         return parts
 
-    def by_number(self, values: Array) -> Array:
-        """Values of features (q, d) by column, (q, c): of numbers, and 1 for other columns."""
-        found = np.ones((len(values), len(self.columns)))
-        for i, column in enumerate(self.columns):
-            if column.kind == "number":
-                found[:, i] = values[:, np.searchsorted(self.encoding.owners, i)]
+    def slope_factors(self, factors: Array) -> Array:
+        """Factors of features (q, d) by column, (q, c); 1 for columns that have no slope."""
+        found = np.ones((len(factors), len(self.columns)))
+        first = np.searchsorted(self.encoding.owners, self._sloped)
+        found[:, self._sloped] = factors[:, first]
         return found
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:

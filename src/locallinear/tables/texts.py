@@ -49,6 +49,7 @@ class TextColumn:
     centers: tuple[tuple[float, ...], ...] = ()
 
     kind = "text"
+    unit = ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "TextColumn":

@@ -78,7 +78,7 @@ const showDrivers = () => {
   byId("driver-table").replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...ordered.map((j) => {
     const sorted = slopes.map((line) => line[j]).filter((value) => value !== null).sort((a, b) => a - b);
     const cells = choices[j] ? ["–", "–", "–"] : [0.05, 0.5, 0.95].map((share) => number(quantile(sorted, share)));
-    return make("tr", {}, make("th", { scope: "row" }, bdi(features[j])), make("td", {}, number(sizes[j])), make("td", {}, percent(sizes[j] / total)), ...cells.map((text) => make("td", {}, text)));
+    return make("tr", {}, make("th", { scope: "row" }, bdi(features[j]), unitOf(j)), make("td", {}, number(sizes[j])), make("td", {}, percent(sizes[j] / total)), ...cells.map((text) => make("td", {}, text)));
   })));
 };
 // Predictions as a feature moves: some rows' own curves, and the summary over the rows.
@@ -94,7 +94,7 @@ const showCurve = () => {
   const traces = effect.kind === "mean" ? effect.curves.map((curve, i) => ({ type: "scatter", mode, x, y: curve[t], opacity: 0.35,
     line: { color: color("soft"), width: 1 }, marker: { color: color("soft"), size: 5 }, text: x.map(() => drawn(rows.names[effect.rows[i]])), hovertemplate: "%{text}: %{y:.4g}<extra></extra>" })) : [];
   traces.push({ type: "scatter", mode, x, y: effect.summary[t], line: { color: color("accent"), width: 4 }, marker: { color: color("accent"), size: 12 }, hovertemplate: "%{y:.4g}<extra></extra>" });
-  draw("chart-curve", traces, { xaxis: { ...axisTitle(effect.feature), zeroline: false, ...(effect.is_text ? { tickvals: x, ticktext: effect.grid.map((text) => drawn(text, 18)), range: [-0.6, x.length - 0.4] } : {}) },
+  draw("chart-curve", traces, { xaxis: { ...axisTitle(effect.label), zeroline: false, ...(effect.is_text ? { tickvals: x, ticktext: effect.grid.map((text) => drawn(text, 18)), range: [-0.6, x.length - 0.4] } : {}) },
     yaxis: { ...axisTitle(`predicted ${classes ? "probability of " : ""}${targets[t]}`), zeroline: false } }, 340);
   byId("curve-caption").replaceChildren(bdi(effect.sentences[t]));
 };
@@ -124,7 +124,7 @@ const showEffect = () => {
     marker: { color: "rgba(0,0,0,0)", size: 15, line: { color: color("ink"), width: 2.5 } }, hoverinfo: "skip" });
   draw("chart-effect", traces, { showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 10, r: 16, t: 60, b: 40 },
     xaxis: { ...axisTitle(features[j]), zeroline: false, ...(names ? { tickvals: names.map((_, k) => k), ticktext: names.map((text) => drawn(text, 18)), range: [-0.6, names.length - 0.4] } : {}) },
-    yaxis: { ...axisTitle(`${names ? "adds, against the average" : "slope, per unit"}${units ? ", log scale" : ""}`), zeroline: true, zerolinewidth: 2 } }, 400);
+    yaxis: { ...axisTitle(`${names ? "adds, against the average" : `slope, ${data.per[j]}`}${units ? ", log scale" : ""}`), zeroline: true, zerolinewidth: 2 } }, 400);
   byId("effect-caption").replaceChildren(...(names ? ["What the row's value of ", bdi(features[j]), " adds in its own linear model, against the average over all samples. This is not all of its effect: the value also decides which samples are near. "]
     : ["The slope of ", bdi(features[j]), " in the linear model of each row, against the row's value: how fast the prediction changes per unit near the row. It says nothing about how high the prediction is. "]),
   `Colours are regimes, the ring is the row explained below; click a point to explain it.${detailCount < all.n ? ` Drawn are ${number(detailCount)} of the ${number(all.n)} rows, chosen at random.` : ""}`);

@@ -103,7 +103,7 @@ const showParts = () => {
   const slope = (j) => {
     const error = slopeError(j);
     if (slopes[j] === null || error === null) return slopes[j] ?? "";
-    return make("td", isUnsure(j) ? { class: "unsure", title: "may be zero" } : {}, number(slopes[j]), make("span", { class: "pm" }, ` ± ${number(error, 2)}`));
+    return make("td", isUnsure(j) ? { class: "unsure", title: "may be zero" } : {}, number(slopes[j]), make("span", { class: "pm" }, ` ± ${number(error, 2)}`), unitOf(j));
   };
   const heads = isShort() ? ["Feature", "this row", "adds"] : layered() ? ["Feature", "this row", "those like it", "slope", ...(units ? ["per unit"] : []), "adds"] : ["Feature", "value", "coefficient", "contribution"];
   const blank = heads.slice(2).map(() => "");
@@ -159,7 +159,7 @@ const isFar = (j) => {
   const [low, high] = nearRange(j), x = inUnits(j, state.whatIf[j]);
   return x < low || x > high;
 };
-const label = (j, ...more) => make("label", { for: `slider-${j}`, title: features[j] }, bdi(features[j]), ...more);
+const label = (j, ...more) => make("label", { for: `slider-${j}`, title: features[j] }, bdi(data.labels[j]), ...more);
 const slider = (j) => {
   const here = state.whatIf[j], low = Math.min(space.low[j], here), high = Math.max(space.high[j], here);
   const step = (high - low) / 100 || 1;

@@ -14,6 +14,8 @@ const usual = (coefs, j) => {
 };
 // The slopes of a row in units; a column of text has none.
 const slopesOf = (row, target) => (rows.slopes ? rows.slopes[row][target] : rows.coef[row][target].map((value, j) => (choices[j] ? null : value)));
+// What its slopes are per, where that is a unit of time that its cells do not name.
+const unitOf = (j) => make("span", { class: "hint" }, data.per[j] === "per unit" ? "" : ` ${data.per[j]}`);
 // How far the row's target may be from its prediction, and its slopes from the true ones.
 const intervalOf = () => sure.interval?.[state.row][state.target] ?? null;
 const slopeError = (j) => { const std = sure.slopes_std?.[state.row][state.target][j] ?? null; return std === null ? null : sure.deviations * std; };

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 LARGEST_EXPONENT = 1.0
 # Part of the mean error that is added to errors whose ratio is taken.
 SOFTENING = 0.05
+# Levels that reach a score up to this part of the sum of weights reach it: the rest is rounding.
+ROUNDING = 1e-9
 # The share of a normal distribution within one standard deviation of its middle.
 WITHIN_ONE = 0.6827
 
@@ -64,7 +66,7 @@ def conformal_quantiles(scores: Array, weights: Array, levels: Array) -> Array:
     """
     order = np.argsort(scores, kind="stable")
     upward, counts = scores[order], np.cumsum(weights[order])
-    total, slack = counts[-1] + 1.0, 1e-9 * (counts[-1] + 1.0)
+    total, slack = counts[-1] + 1.0, ROUNDING * (counts[-1] + 1.0)
     last = len(scores) - 1
     above = np.searchsorted(counts, levels * total - slack)
     # From above: as many scores are larger than the lower quantile as smaller than the upper one.
