@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..runtime.interrupts import interruptible
 from ..runtime.threads import in_threads, thread_parts
 from .forest import Codes, Forest
-from .neighbors import leave_out
+from .neighbors import Neighbors, leave_out
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -153,15 +153,20 @@ class LeafNeighbors:
         points: Array,
         searchable: Mask | None = None,
         index: LeafIndex | None = None,
+        by_distance: Neighbors | None = None,
     ):
         self.forest = forest
         self.points, self.searchable = points, searchable
         self._index = index
+        # For queries that share leaves with too few points; it makes its structure when asked.
+        self._by_distance = by_distance or Neighbors(points, searchable)
 
     def update(self, points: Array, searchable: Mask | None) -> "LeafNeighbors":
         """The same for these points: rows were appended or removed, or moved in memory."""
-        renumbered = len(points) < len(self.points)
-        return LeafNeighbors(self.forest, points, searchable, None if renumbered else self._index)
+        # Where points were removed, the others have other rows.
+        index = None if len(points) < len(self.points) else self._index
+        by_distance = self._by_distance.update(points, searchable)
+        return LeafNeighbors(self.forest, points, searchable, index, by_distance)
 
     def build(self) -> LeafIndex:
         """The index of all points; only points that are new go through the trees."""
@@ -208,5 +213,19 @@ class LeafNeighbors:
         workers = effective_n_jobs(n_jobs)
         found = in_threads(search, thread_parts(len(X), workers), workers)
         n_shared, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        lacking = np.flatnonzero(rows[:, -1] < 0)
+        if len(lacking):
+            nearest = self._by_distance.query(X[lacking], n_neighbors, n_jobs)[1]
+            rows[lacking] = _filled(rows[lacking], nearest)
         n_trees = len(self.forest.roots)
         return n_trees / np.maximum(n_shared, 0.5) - 1 + self.forest.min_distance, rows
+
+
+def _filled(rows: Rows, nearest: Rows) -> Rows:
+    """Rows (q, K) in which the nearest points (q, K) not there yet take the place of -1."""
+    missing = rows < 0
+    new = ~(nearest[:, :, None] == rows[:, None, :]).any(axis=2)
+    # Of the new ones, the first of each query: as many as it misses.
+    new &= np.cumsum(new, axis=1) <= missing.sum(axis=1, keepdims=True)
+    rows[missing] = nearest[new]
+    return rows

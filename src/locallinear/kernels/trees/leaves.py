@@ -160,7 +160,8 @@ def most_shared_in_lists(X, codes, points, starts, members, newest, searchable, 
     """The points that share the most leaves with each query: shared (q, K) and rows (q, K).
 
     Of points that share equally many leaves, the nearest in X comes first, then the lowest row.
-    Counts are one byte, for up to 255 trees.
+    Where fewer than K points share any, the last rows are -1. Counts are one byte, for up to 255
+    trees.
 
     Parameters
     ----------
@@ -280,25 +281,20 @@ def _in_common(code, other):
 def _take_best(x, points, touched, count, searchable, shared, squares, rows):
     """Write the K points that share the most leaves with a query, best first.
 
-    `touched` are the points that share any. If these are fewer than K, all points are compared.
+    `touched` are the points that share any. Where these are fewer than K, the last rows stay -1.
     """
     K = len(rows)
     often = np.zeros(256, dtype=np.int64)
     for j in touched:
         often[count[j]] += searchable[j]
     least, above = 255, often[255]
-    while least > 0 and above < K:
+    while least > 1 and above < K:
         least -= 1
         above += often[least]
     filled = 0
-    if least > 0:
-        for j in touched:
-            if count[j] >= least and searchable[j]:
-                filled = _put(x, points, count[j], j, filled, shared, squares, rows)
-    else:
-        for j in range(len(points)):
-            if searchable[j]:
-                filled = _put(x, points, count[j], j, filled, shared, squares, rows)
+    for j in touched:
+        if count[j] >= least and searchable[j]:
+            filled = _put(x, points, count[j], j, filled, shared, squares, rows)
 
 
 @njit(cache=True, nogil=True)
