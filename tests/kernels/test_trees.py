@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from locallinear.kernels.trees.boosted import grow_boosted_trees
+from locallinear.kernels.trees.leaves import fill_up
 from locallinear.kernels.trees.random import grow_random_tree
 
 
@@ -169,3 +170,9 @@ def test_boosted_leaves_have_enough_samples_and_later_trees_explain_the_rest():
     for tree in trees:
         assert np.bincount(leaves_of(tree, bins)).min() >= 7
     assert spread(left_over, mass) < 0.8 * spread(targets, mass)
+
+
+def test_queries_that_found_too_few_points_are_filled_up_with_the_nearest_new_ones():
+    rows = np.array([[4, 2, -1, -1], [0, 1, 2, 3], [5, -1, -1, -1]])
+    fill_up(rows, np.array([0, 2]), np.array([[2, 7, 4, 1], [0, 1, 2, 3]]))
+    assert rows.tolist() == [[4, 2, 7, 1], [0, 1, 2, 3], [5, 0, 1, 2]]

@@ -198,6 +198,8 @@ class LeafNeighbors:
         self, X: Array, known: Codes | None, n_neighbors: int, n_jobs: int | None
     ) -> tuple[Array, Rows]:
         """`query` of points whose leaves (q, T) may be known."""
+        from ..kernels.trees.leaves import fill_up  # compiled: loaded when needed
+
         index, points = self.build(), np.ascontiguousarray(self.points)
         searchable = self.searchable
         if searchable is None:
@@ -216,16 +218,6 @@ class LeafNeighbors:
         lacking = np.flatnonzero(rows[:, -1] < 0)
         if len(lacking):
             nearest = self._by_distance.query(X[lacking], n_neighbors, n_jobs)[1]
-            rows[lacking] = _filled(rows[lacking], nearest)
+            fill_up(rows, lacking, nearest)
         n_trees = len(self.forest.roots)
         return n_trees / np.maximum(n_shared, 0.5) - 1 + self.forest.min_distance, rows
-
-
-def _filled(rows: Rows, nearest: Rows) -> Rows:
-    """Rows (q, K) in which the nearest points (q, K) not there yet take the place of -1."""
-    missing = rows < 0
-    new = ~(nearest[:, :, None] == rows[:, None, :]).any(axis=2)
-    # Of the new ones, the first of each query: as many as it misses.
-    new &= np.cumsum(new, axis=1) <= missing.sum(axis=1, keepdims=True)
-    rows[missing] = nearest[new]
-    return rows

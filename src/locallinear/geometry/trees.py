@@ -10,7 +10,7 @@ only piecewise trees depend on monotone maps of a feature.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -37,15 +37,26 @@ RANDOM_TREES, RANDOM_FEATURES, RANDOM_ROWS = 80, 1 / 3, 20_000
 
 # Boosted trees are small: one leaf per so many samples, within bounds. A split looks at half of the
 # features, at most at BOOSTED_FEATURES.
-BOOSTED_TREES, LEARNING_RATE = 125, 0.1
-BOOSTED_FEATURES, BOOSTED_ROWS, MIN_LEAF = 16, 5000, 3
-ROWS_PER_LEAF, MIN_LEAVES, MAX_LEAVES = 20, 8, 128
+BOOSTED_FEATURES, ROWS_PER_LEAF, MIN_LEAVES = 16, 20, 8
+
+
+class Boosting(NamedTuple):
+    """How boosted trees grow: at most so many trees, samples of a tree, and leaves."""
+
+    n_trees: int
+    rate: float
+    max_rows: int
+    min_leaf: int
+    max_leaves: int
+
+
+NUMBERS = Boosting(125, 0.1, 5000, 3, 128)
 # Classes are noise around probabilities: leaves hold more samples, and trees learn more slowly. The
 # late ones follow the noise, so only those stay that help samples which they do not see. Of many
 # samples, trees see more, and have more leaves.
-CLASS_TREES, CLASS_RATE, CLASS_ROWS, CLASS_MIN_LEAF, CLASS_LEAVES = 160, 0.05, 20_000, 20, 512
+CLASSES = Boosting(160, 0.05, 20_000, 20, 512)
 # A tree helps if it and the next ones, so many in all, reduce the error of unseen samples. Earlier
-# trees have seen these, which leaves the later ones less to gain: so more stay, by this factor.
+# trees were fitted to these samples, so late gains look too small: so many times as many stay.
 HELPING, MORE_STAY, LEAST_TREES = 8, 1.5, 20
 
 # A split of a piecewise linear tree looks at half of the features, at most at PIECEWISE_FEATURES,
@@ -89,53 +100,75 @@ def grow_boosted(
     Z: Array, Y: Array, weights: Array | None, features: Rows, random_state: Any, n_jobs: int | None
 ) -> Forest:
     """Small trees, each on the residuals of all before it; parameters as for `grow_random`."""
-    from ..kernels.trees.boosted import grow_boosted_trees  # compiled: loaded when needed
-
     rng = check_random_state(random_state)
     samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
-    n_trees, rate, max_rows = BOOSTED_TREES, LEARNING_RATE, BOOSTED_ROWS
-    min_leaf, most = MIN_LEAF, MAX_LEAVES
+    left_over = samples.targets.copy()
     classes = are_classes(Y)
-    if classes:
-        n_trees, rate, max_rows = CLASS_TREES, CLASS_RATE, CLASS_ROWS
-        min_leaf, most = CLASS_MIN_LEAF, CLASS_LEAVES
-    rows, seeds = zip(*(samples.draw(rng, max_rows) for _ in range(n_trees)), strict=True)
-    max_leaves = int(np.clip(len(rows[0]) // ROWS_PER_LEAF, MIN_LEAVES, most))
+    boosting = CLASSES if classes else NUMBERS
+    # Of classes, a few at a time: trees after the last one that helps are not grown.
+    step = HELPING if classes else boosting.n_trees
+    n_trees = boosting.n_trees
+    trees: list[Tree] = []
+    unseen_gains = np.zeros(0)
+    while len(trees) < n_trees:
+        n_more = min(step, boosting.n_trees - len(trees))
+        draws = [samples.draw(rng, boosting.max_rows) for _ in range(n_more)]
+        more, unseen = _grow_on(left_over, samples, draws, boosting)
+        trees += more
+        unseen_gains = np.concatenate([unseen_gains, unseen])
+        if classes:
+            n_trees = min(n_trees, count_helping(unseen_gains))
+    return _as_forest(trees[:n_trees], samples.cuts, features, Z.shape[1], min_distance=0.0)
+
+
+def _grow_on(
+    left_over: Array,
+    samples: "TreeSamples",
+    draws: list[tuple[Rows, int]],
+    boosting: Boosting,
+) -> tuple[list["Tree"], Array]:
+    """The next boosted trees, and by how much each reduces the error of samples it does not see.
+
+    `left_over` (n, m) is what the trees before leave over, and is changed to what these do.
+    """
+    from ..kernels.trees.boosted import grow_boosted_trees  # compiled: loaded when needed
+
+    rows, seeds = zip(*draws, strict=True)
+    d, n_trees = len(samples.bins), len(draws)
+    max_leaves = max(MIN_LEAVES, min(len(rows[0]) // ROWS_PER_LEAF, boosting.max_leaves))
     feature, cut, right = np.empty((3, n_trees * (2 * max_leaves - 1)), dtype=np.int32)
-    gains, unseen_gains = np.zeros((n_trees, len(features))), np.zeros(n_trees)
+    gains, unseen_gains = np.zeros((n_trees, d)), np.zeros(n_trees)
     roots = grow_boosted_trees(
         samples.bins,
         np.array([len(cuts) + 1 for cuts in samples.cuts]),
-        samples.targets.copy(),
+        left_over,
         samples.mass,
         np.array(rows),
         np.array(seeds),
-        max(1, min(len(features) // 2, BOOSTED_FEATURES)),
+        max(1, min(d // 2, BOOSTED_FEATURES)),
         max_leaves,
-        min_leaf,
-        rate,
+        boosting.min_leaf,
+        boosting.rate,
         feature,
         cut,
         right,
         gains,
         unseen_gains,
     )
-    n_kept = count_helping(unseen_gains) if classes else n_trees
-    nodes = pairwise(roots[: n_kept + 1])
     trees = [
         Tree(feature[first:end], cut[first:end], of_tree)
-        for (first, end), of_tree in zip(nodes, gains[:n_kept], strict=True)
+        for (first, end), of_tree in zip(pairwise(roots), gains, strict=True)
     ]
-    return _as_forest(trees, samples.cuts, features, Z.shape[1], min_distance=0.0)
+    return trees, unseen_gains
 
 
 def count_helping(unseen_gains: Array) -> int:
-    """How many boosted trees stay, by how much each of them helps samples that it does not see."""
+    """How many boosted trees of classes stay, if the first ones help unseen samples by so much."""
     of_some = np.convolve(unseen_gains, np.ones(HELPING), mode="valid")
     useless = np.flatnonzero(of_some <= 0)
-    if not len(useless):
-        return len(unseen_gains)
-    return min(len(unseen_gains), max(LEAST_TREES, int(MORE_STAY * (useless[0] + HELPING / 2))))
+    if len(unseen_gains) < HELPING or not len(useless):
+        return CLASSES.n_trees
+    return max(LEAST_TREES, int(MORE_STAY * (useless[0] + HELPING / 2)))
 
 
 def are_classes(Y: Array) -> bool:

@@ -324,3 +324,27 @@ def _before(count, square, row, other_count, other_square, other_row):
     if count != other_count:
         return count > other_count
     return square < other_square or (square == other_square and row < other_row)
+
+
+@njit(cache=True, nogil=True)
+def fill_up(rows, lacking, nearest):
+    """Write the nearest points that a query has not found yet after those that it has found.
+
+    Parameters
+    ----------
+    rows : (q, K) points found, then -1; written
+    lacking : (q',) queries that found fewer than K points
+    nearest : (q', K) the points nearest to these queries, nearest first
+    """
+    for a in range(len(lacking)):
+        found = rows[lacking[a]]
+        n_found = 0
+        while found[n_found] >= 0:
+            n_found += 1
+        n_filled = n_found
+        for row in nearest[a]:
+            if n_filled == len(found):
+                break
+            if not np.any(found[:n_found] == row):
+                found[n_filled] = row
+                n_filled += 1
