@@ -44,6 +44,30 @@ def test_ridge_models_equal_scikit_learns(case, alpha):
         assert_allclose(A, expected, rtol=1e-8, atol=1e-9)
 
 
+@given(neighborhoods(), st.sampled_from([1e-9, 1e-5, 1e-2]))
+def test_ridge_models_of_weak_and_strong_penalties_solve_the_normal_equations(case, alpha):
+    X, Y, weights, fit_intercept = case
+    models = ridge_path(X, Y, weights, [alpha], fit_intercept)[0]
+    for x, y, v, A in zip(X, Y, weights, models, strict=True):
+        x_mean = np.average(x, axis=0, weights=v) if fit_intercept else 0.0
+        errors = y - x @ A[:-1] - A[-1]
+        gradient = (x - x_mean).T @ (v[:, None] * errors) - alpha * v.sum() * A[:-1]
+        assert_allclose(gradient, 0.0, atol=1e-9 * np.square(x).sum() * (1 + np.abs(A).max()))
+
+
+def test_a_neighborhood_has_the_same_ridge_model_whatever_others_are_solved_with_it():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(6, 15, 4)), rng.normal(size=(6, 15, 1))
+    X[1::2] *= 1e4  # the penalty is weak there
+    weights = np.ones((6, 15))
+    together = ridge_path(X, Y, weights, [1e-2, 1.0], True)
+    for i in range(6):
+        one = slice(i, i + 1)
+        assert_array_equal(
+            ridge_path(X[one], Y[one], weights[one], [1e-2, 1.0], True), together[:, one]
+        )
+
+
 @given(neighborhoods(), st.sampled_from([0.01, 0.1, 1.0]), st.sampled_from([0.1, 0.5, 0.95, 1.0]))
 def test_elastic_nets_equal_scikit_learns(case, alpha, l1_ratio):
     X, Y, weights, fit_intercept = case

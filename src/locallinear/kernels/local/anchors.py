@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# Weaker penalties, as a part of the inputs' sum of squares, need a singular value decomposition:
+# the normal equations lose as many digits as the inverse has.
+WEAKEST = 1e-6
+
 
 def fit_models(
     X: Array, Y: Array, weights: Array, alpha: float, l1_ratio: float, fit_intercept: bool
@@ -39,24 +43,56 @@ def ridge_path(
 ) -> Array:
     """Ridge models of k neighbourhoods for several penalties, (len(alphas), k, d + 1, m).
 
-    One singular value decomposition serves all penalties; unlike the normal equations it keeps
-    its precision when features differ by many orders of magnitude. A penalty of zero gives the
-    least squares model of smallest norm.
+    A penalty of zero gives the least squares model of smallest norm.
     """
     centred = _Centred(X, Y, weights, fit_intercept)
-    U, s, Vt = np.linalg.svd(centred.X, full_matrices=False)
-    UtY = U.swapaxes(1, 2) @ centred.Y
+    coefs = np.empty((len(alphas), X.shape[0], X.shape[2], Y.shape[2]))
+    penalties = np.asarray(alphas, dtype=float)[:, None] * centred.total
+    with np.errstate(over="ignore"):
+        size = np.square(centred.X).sum(axis=(1, 2))
+    # The condition number is at most 1 + size / penalty. Each neighbourhood decides on its own.
+    strong = penalties > np.maximum(size * WEAKEST, np.finfo(float).tiny)
+    for coef, penalty, solvable in zip(coefs, penalties, strong, strict=True):
+        at = np.flatnonzero(solvable)
+        coef[at] = _solve_normal_equations(centred.X[at], centred.Y[at], penalty[at])
+    rest = np.flatnonzero(~strong.all(axis=0))
+    if len(rest):
+        decomposed = _decompose(centred.X[rest], centred.Y[rest], penalties[:, rest])
+        coefs[:, rest] = np.where(strong[:, rest, None, None], coefs[:, rest], decomposed)
+    return _with_intercept(coefs, centred.x_mean, centred.y_mean)
+
+
+def _solve_normal_equations(X: Array, Y: Array, penalties: Array) -> Array:
+    """Minimisers (k, d, m) of ||Y − XW||² + penalty ||W||², for penalties (k,), none weak."""
+    Xt = X.swapaxes(1, 2)
+    if X.shape[1] < X.shape[2]:  # as many equations as samples
+        return Xt @ _solve_ridge(X @ Xt, Y, penalties)
+    return _solve_ridge(Xt @ X, Xt @ Y, penalties)
+
+
+def _solve_ridge(gram: Array, Y: Array, penalties: Array) -> Array:
+    """Solutions Z of (G + penalty I) Z = Y for each Gram matrix, which the penalty is added to."""
+    diagonal = np.arange(gram.shape[1])
+    gram[:, diagonal, diagonal] += penalties[:, None]
+    solution: Array = np.linalg.solve(gram, Y).astype(np.float64, copy=False)
+    return solution
+
+
+def _decompose(X: Array, Y: Array, penalties: Array) -> Array:
+    """Minimisers (p, k, d, m) of the same for any penalties (p, k).
+
+    One singular value decomposition serves all penalties; unlike the normal equations it keeps
+    its precision when features differ by many orders of magnitude.
+    """
+    U, s, Vt = np.linalg.svd(X, full_matrices=False)
+    UtY = U.swapaxes(1, 2) @ Y
     negligible = s <= s[:, :1] * max(X.shape[1:]) * np.finfo(float).eps
-    models = np.empty((len(alphas), X.shape[0], X.shape[2] + 1, Y.shape[2]))
     s = np.where(negligible, 1.0, s)
-    for out, alpha in zip(models, alphas, strict=True):
-        # s / (s² + c), written so that s² cannot overflow; where c / s does, the gain is zero.
-        with np.errstate(over="ignore"):
-            shrunk = s + (alpha * centred.total)[:, None] / s
-        gain = np.where(negligible, 0.0, 1.0 / shrunk)
-        coef = Vt.swapaxes(1, 2) @ (gain[:, :, None] * UtY)
-        out[:] = _with_intercept(coef, centred.x_mean, centred.y_mean)
-    return models
+    # s / (s² + c), written so that s² cannot overflow; where c / s does, the gain is zero.
+    with np.errstate(over="ignore"):
+        shrunk = s + penalties[:, :, None] / s
+    gains = np.where(negligible, 0.0, 1.0 / shrunk)
+    return Vt.swapaxes(1, 2) @ (gains[..., None] * UtY)
 
 
 def elastic_net_path(
