@@ -1,9 +1,11 @@
 """FALLEnsembleRegressor: its fit beside LightGBM's, search included, predictions and files.
 
-Two cores, `n_jobs=2`, 30 members. LightGBM has 500 trees at a rate of 0.05 and two threads. The
-sets are three of the paper's and those of the league (see there) with 3,000 rows or more, without
-the first test part. Memory is what a process of its own needs at the peak above what it held before
-the fit. Everything is compiled before.
+Two cores, `n_jobs=2`, 30 members. LightGBM has 500 trees at a rate of 0.05; its time is the least
+of three. The targets are for its time with two threads, "ratio". Some virtual machines wake a
+second thread so late that LightGBM is faster with one; "to the faster" is the ratio to the lesser
+of its two times. The sets are three of the paper's and those of the league (see there) with 3,000
+rows or more, without the first test part. Memory is what a process of its own needs at the peak
+above what it held before the fit. Everything is compiled before.
 """
 
 import os
@@ -48,23 +50,30 @@ def sets() -> Iterator[tuple]:
             yield name, X[fold != 0], y[fold != 0]
 
 
-def run() -> Iterator[Table]:
-    from lightgbm import LGBMRegressor  # of the group `bench`
+HEADER = (
+    *("set", "samples", "features", "time", "LightGBM, 2 threads", "1 thread"),
+    *("ratio", "target", "", "to the faster"),
+)
 
-    fits = Table("fit", ("set", "samples", "features", "time", "LightGBM", "ratio", "target", ""))
+
+def run() -> Iterator[Table]:
+    fits = Table("fit", HEADER)
     warm_up()
-    ratios = []
+    ratios, to_faster = [], []
     for name, X, y in sets():
         taken = seconds(partial(FALLEnsembleRegressor(n_jobs=2, random_state=0).fit, X, y))
-        boosted = LGBMRegressor(n_estimators=500, learning_rate=0.05, n_jobs=2, verbose=-1)
-        ratios.append(taken / (other := seconds(partial(boosted.fit, X, y))))
-        times = duration(taken), duration(other), f"{ratios[-1]:.1f}"
+        two, one = (boosted_seconds(X, y, n_threads) for n_threads in (2, 1))
+        ratios.append(taken / two)
+        to_faster.append(taken / min(two, one))
+        times = duration(taken), duration(two), duration(one), f"{ratios[-1]:.1f}"
         goal = f"≤ {WORST}", verdict(ratios[-1], WORST)
-        fits.rows.append((name, f"{len(X):,}", str(X.shape[1]), *times, *goal))
+        shape = f"{len(X):,}", str(X.shape[1])
+        fits.rows.append((name, *shape, *times, *goal, f"{to_faster[-1]:.1f}"))
         print(*fits.rows[-1], flush=True)
     middle = median(ratios)
     goal = f"≤ {MEDIAN}", verdict(middle, MEDIAN)
-    fits.rows.append(("median", "", "", "", "", f"{middle:.1f}", *goal))
+    blank = [""] * 5
+    fits.rows.append(("median", *blank, f"{middle:.1f}", *goal, f"{median(to_faster):.1f}"))
     yield fits
     if split("superconductivity") is not None:
         memory = Table("memory", ("set", "above the data", "target", ""))
@@ -73,6 +82,14 @@ def run() -> Iterator[Table]:
         memory.rows.append(("superconductivity", f"{peak:.0f} MB", *goal))
         yield memory
     yield answers()
+
+
+def boosted_seconds(X, y, n_threads: int) -> float:
+    """The least time of three fits of LightGBM."""
+    from lightgbm import LGBMRegressor  # of the group `bench`
+
+    model = LGBMRegressor(n_estimators=500, learning_rate=0.05, n_jobs=n_threads, verbose=-1)
+    return min(seconds(partial(model.fit, X, y)) for _ in range(3))
 
 
 def answers() -> Table:
