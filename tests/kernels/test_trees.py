@@ -1,12 +1,10 @@
 """Growing trees: what a split must be, and what must hold for every tree."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from locallinear.kernels.trees.boosted import grow_boosted_trees
+from locallinear.kernels.trees.boosted import grow_boosted_tree, take_away
 from locallinear.kernels.trees.leaves import fill_up
 from locallinear.kernels.trees.random import grow_random_tree
 
@@ -30,31 +28,37 @@ def grow_random(ranks, targets, mass, n_tried=2, seed=1):
 def grow_boosted(
     bins, targets, mass, *, n_tried, max_leaves, min_leaf=1, rate=1.0, T=1, seed=1, seen=None
 ):
-    left_over, gains, unseen_gains = targets.copy(), np.zeros((T, len(bins))), np.zeros(T)
-    if seen is None:
-        seen = np.tile(np.arange(len(mass)), (T, 1))
-    feature, cut, right = np.zeros((3, T * (2 * max_leaves - 1)), dtype=np.int32)
-    roots = grow_boosted_trees(
-        bins,
-        bins.max(axis=1).astype(int) + 1,
-        left_over,
-        mass,
-        seen,
-        np.arange(seed, seed + T),
-        n_tried,
-        max_leaves,
-        min_leaf,
-        rate,
-        feature,
-        cut,
-        right,
-        gains,
-        unseen_gains,
-    )
-    trees = [
-        (feature[a:b], cut[a:b], np.where(feature[a:b] < 0, right[a:b], right[a:b] - a))
-        for a, b in pairwise(roots)
-    ]
+    n, m = targets.shape
+    left_over, gains, unseen_gains, trees = targets.copy(), np.zeros((T, len(bins))), [], []
+    seen = np.arange(n) if seen is None else seen
+    is_seen = np.isin(np.arange(n), seen)
+    for tree in range(T):
+        feature, cut, right = np.zeros((3, 2 * max_leaves - 1), dtype=np.int32)
+        means = np.zeros((2 * max_leaves - 1, m))
+        n_nodes = grow_boosted_tree(
+            bins,
+            bins.max(axis=1).astype(int) + 1,
+            left_over,
+            mass,
+            seen.copy(),
+            np.arange(len(bins)),
+            seed + tree,
+            n_tried,
+            max_leaves,
+            min_leaf,
+            feature,
+            cut,
+            right,
+            means,
+            gains[tree],
+        )
+        nodes = feature[:n_nodes], cut[:n_nodes], right[:n_nodes]
+        parts = (0, n // 3), (n // 3, n)
+        of_parts = [
+            take_away(bins, *nodes, rate * means, is_seen, mass, *part, left_over) for part in parts
+        ]
+        unseen_gains.append(sum(of_parts))
+        trees.append(nodes)
     return trees, left_over, gains, unseen_gains
 
 
@@ -150,7 +154,7 @@ def test_a_boosted_tree_takes_a_share_of_its_leaves_means_away():
 
 def test_a_boosted_tree_says_by_how_much_it_helps_the_samples_that_it_does_not_see():
     ranks, targets, mass = problem()
-    bins, seen = ranks.astype(np.uint8), np.arange(0, 80, 2)[None, :]
+    bins, seen = ranks.astype(np.uint8), np.arange(0, 80, 2)
     _, left_over, _, unseen_gains = grow_boosted(
         bins, targets, mass, n_tried=2, max_leaves=6, rate=0.3, seen=seen
     )

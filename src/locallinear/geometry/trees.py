@@ -9,14 +9,14 @@ only piecewise trees depend on monotone maps of a feature.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..runtime.threads import in_threads
 from .distinct import distinct_rows
 from .forest import MAX_CUTS, Forest
 from .spaces import standardised
@@ -58,6 +58,9 @@ CLASSES = Boosting(160, 0.05, 20_000, 20, 512)
 # A tree helps if it and the next ones, so many in all, reduce the error of unseen samples. Earlier
 # trees were fitted to these samples, so late gains look too small: so many times as many stay.
 HELPING, MORE_STAY, LEAST_TREES = 8, 1.5, 20
+
+# So many samples at a time lose what a boosted tree explains.
+TAKEN_TOGETHER = 8192
 
 # A split of a piecewise linear tree looks at half of the features, at most at PIECEWISE_FEATURES,
 # with a few random cuts each. A model has at most MAX_SLOPES slopes, in standard deviations.
@@ -113,7 +116,9 @@ def grow_boosted(
     while len(trees) < n_trees:
         n_more = min(step, boosting.n_trees - len(trees))
         draws = [samples.draw(rng, boosting.max_rows) for _ in range(n_more)]
-        more, unseen = _grow_on(left_over, samples, draws, boosting)
+        order = np.arange(len(features))
+        grown = [_grow_on(left_over, samples, order, *draw, boosting, n_jobs) for draw in draws]
+        more, unseen = zip(*grown, strict=True)
         trees += more
         unseen_gains = np.concatenate([unseen_gains, unseen])
         if classes:
@@ -124,42 +129,53 @@ def grow_boosted(
 def _grow_on(
     left_over: Array,
     samples: "TreeSamples",
-    draws: list[tuple[Rows, int]],
+    order: Rows,
+    rows: Rows,
+    seed: int,
     boosting: Boosting,
-) -> tuple[list["Tree"], Array]:
-    """The next boosted trees, and by how much each reduces the error of samples it does not see.
+    n_jobs: int | None,
+) -> tuple["Tree", float]:
+    """The next boosted tree, and by how much it reduces the error of samples it does not see.
 
-    `left_over` (n, m) is what the trees before leave over, and is changed to what these do.
+    `left_over` (n, m) is what the trees before leave over, and is changed to what this one does.
+    `order` (d',) has the features as the tree before has left them.
     """
-    from ..kernels.trees.boosted import grow_boosted_trees  # compiled: loaded when needed
+    from ..kernels.trees.boosted import grow_boosted_tree, take_away  # compiled: loaded when needed
 
-    rows, seeds = zip(*draws, strict=True)
-    d, n_trees = len(samples.bins), len(draws)
-    max_leaves = max(MIN_LEAVES, min(len(rows[0]) // ROWS_PER_LEAF, boosting.max_leaves))
-    feature, cut, right = np.empty((3, n_trees * (2 * max_leaves - 1)), dtype=np.int32)
-    gains, unseen_gains = np.zeros((n_trees, d)), np.zeros(n_trees)
-    roots = grow_boosted_trees(
-        samples.bins,
+    bins, mass = samples.bins, samples.mass
+    max_leaves = max(MIN_LEAVES, min(len(rows) // ROWS_PER_LEAF, boosting.max_leaves))
+    feature, cut, right = np.empty((3, 2 * max_leaves - 1), dtype=np.int32)
+    means, gains = np.empty((2 * max_leaves - 1, left_over.shape[1])), np.zeros(len(bins))
+    is_seen = np.zeros(len(mass), dtype=bool)
+    is_seen[rows] = True
+    n_nodes = grow_boosted_tree(
+        bins,
         np.array([len(cuts) + 1 for cuts in samples.cuts]),
         left_over,
-        samples.mass,
-        np.array(rows),
-        np.array(seeds),
-        max(1, min(d // 2, BOOSTED_FEATURES)),
+        mass,
+        rows,
+        order,
+        seed,
+        max(1, min(len(bins) // 2, BOOSTED_FEATURES)),
         max_leaves,
         boosting.min_leaf,
-        boosting.rate,
         feature,
         cut,
         right,
+        means,
         gains,
-        unseen_gains,
     )
-    trees = [
-        Tree(feature[first:end], cut[first:end], of_tree)
-        for (first, end), of_tree in zip(pairwise(roots), gains, strict=True)
-    ]
-    return trees, unseen_gains
+    nodes = feature[:n_nodes], cut[:n_nodes], right[:n_nodes]
+    steps = boosting.rate * means
+
+    def take(first: int) -> float:
+        end = min(first + TAKEN_TOGETHER, len(mass))
+        return take_away(bins, *nodes, steps, is_seen, mass, first, end, left_over)
+
+    # Parts of one size, so that their sum does not depend on the number of threads.
+    parts = range(0, len(mass), TAKEN_TOGETHER)
+    unseen_gain = sum(in_threads(take, parts, effective_n_jobs(n_jobs)))
+    return Tree(feature[:n_nodes], cut[:n_nodes], gains), unseen_gain
 
 
 def count_helping(unseen_gains: Array) -> int:

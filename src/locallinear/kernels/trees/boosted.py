@@ -1,6 +1,6 @@
-"""Growing small boosted trees on binned features, all in one call.
+"""Growing small boosted trees on binned features.
 
-Axis letters: n samples, d features, m targets, T trees.
+Axis letters: n samples, d features, m targets.
 """
 
 import numpy as np
@@ -8,148 +8,134 @@ import numpy as np
 from ..compiler import njit
 from .growth import node_sums, partition, uniform
 
-MAX_BINS = 256
-
 
 @njit(cache=True, nogil=True)
-def grow_boosted_trees(
+def grow_boosted_tree(
     bins,
     n_bins,
     targets,
     mass,
-    seen,
-    seeds,
+    rows,
+    order,
+    seed,
     n_tried,
     max_leaves,
     min_leaf,
-    rate,
     feature,
     cut,
     right,
+    means,
     gains,
-    unseen_gains,
 ):
-    """Small trees, each on the residuals of all before it; returns their first nodes, (T + 1,).
+    """One small tree; returns how many nodes it has.
 
-    Of the leaves that a tree has so far, the one whose best split explains the most is split next.
+    Of the leaves that it has so far, the one whose best split explains the most is split next.
 
     Parameters
     ----------
     bins : (d, n) of one byte: the features' values in order, in at most 256 parts
     n_bins : (d,) parts per feature
-    targets, mass : (n, m), changed to what is left over, and (n,)
-    seen, seeds : (T, n') samples that each tree sees, and (T,) the seeds of its chance
+    targets, mass : (n, m) and (n,)
+    rows, order : samples that the tree sees, and (d,) the features in any order; both reordered
+    seed : of the chance in the order of features
     n_tried : features per split
-    max_leaves, min_leaf : leaves per tree at most, and samples per leaf at least
-    rate : part of a leaf's mean that is taken away
-    feature, cut, right : (T (2 max_leaves - 1),), written as by `grow_random_tree`
-    gains : (T, d), of the splits of each tree; added to
-    unseen_gains : (T,) by how much each tree reduces the squared error of the samples that it does
-        not see; added to
+    max_leaves, min_leaf : leaves at most, and samples per leaf at least
+    feature, cut, right : (2 max_leaves - 1,), written as by `grow_random_tree`
+    means : (2 max_leaves - 1, m), written: the mean target in each node
+    gains : (d,) added to: how much of the targets' squares the splits of each feature explained
     """
-    T, m = len(seeds), targets.shape[1]
-    d, n = bins.shape
+    m = targets.shape[1]
     size = 2 * max_leaves - 1
-    roots = np.zeros(T + 1, np.int64)
-    # A tree as it grows: children, split, and the best split that each leaf could make.
-    child, split, at = (
-        np.empty((size, 2), np.int64),
+    # The tree as it grows: children, split, and the best split that each leaf could make.
+    child = np.empty((size, 2), np.int64)
+    split, at, could, could_at = (
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
         np.empty(size, np.int64),
         np.empty(size, np.int64),
     )
-    could, could_at, could_gain = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
+    could_gain, mean = np.empty(size), np.empty((size, m))
     first, end = np.empty(size, np.int64), np.empty(size, np.int64)
-    value = np.empty((size, m))
-    moments = np.empty((256, m + 2))
-    scratch = np.empty((3, m))
-    order, waiting = np.arange(d), np.empty(size, np.int64)
-    number = np.empty(size, np.int64)
-    is_seen = np.zeros(n, np.bool_)
-    n_written = 0
-    for tree in range(T):
-        state = np.array([np.uint64(seeds[tree])])
-        rows = seen[tree].copy()
-        first[0], end[0], split[0], grown = 0, len(rows), -1, 1
-        could[0], could_at[0], could_gain[0] = _best_histogram_split(
-            bins,
-            n_bins,
-            targets,
-            mass,
-            rows,
-            0,
-            len(rows),
-            n_tried,
-            min_leaf,
-            order,
-            state,
-            moments,
-            scratch,
-            value[0],
-        )
-        for _ in range(max_leaves - 1):
-            node, most = -1, 0.0
-            for leaf in range(grown):
-                if split[leaf] < 0 and could[leaf] >= 0 and could_gain[leaf] > most:
-                    node, most = leaf, could_gain[leaf]
-            if node < 0:
-                break
-            split[node], at[node] = could[node], could_at[node]
-            gains[tree, split[node]] += most
-            middle = partition(bins[split[node]], rows, first[node], end[node], at[node])
-            for side in range(2):
-                made = grown + side
-                child[node, side], split[made] = made, -1
-                first[made] = first[node] if side == 0 else middle
-                end[made] = middle if side == 0 else end[node]
-                could[made], could_at[made], could_gain[made] = _best_histogram_split(
-                    bins,
-                    n_bins,
-                    targets,
-                    mass,
-                    rows,
-                    first[made],
-                    end[made],
-                    n_tried,
-                    min_leaf,
-                    order,
-                    state,
-                    moments,
-                    scratch,
-                    value[made],
-                )
-            grown += 2
-        # Each node's left child right behind it; leaves are numbered in that order.
-        waiting[0], n_waiting, n_leaves = 0, 1, 0
-        place = n_written
-        while n_waiting > 0:
-            n_waiting -= 1
-            node = waiting[n_waiting]
-            number[node] = place
-            if split[node] < 0:
-                feature[place], cut[place], right[place] = -1, 0, n_leaves
-                n_leaves += 1
-            else:
-                feature[place], cut[place] = split[node], at[node]
-                waiting[n_waiting], waiting[n_waiting + 1] = child[node, 1], child[node, 0]
-                n_waiting += 2
-            place += 1
-        for node in range(grown):
-            if split[node] >= 0:
-                right[number[node]] = number[child[node, 1]]
-        roots[tree + 1] = n_written = place
-        is_seen[:] = False
-        for a in range(len(rows)):
-            is_seen[rows[a]] = True
-        for i in range(n):
-            node = 0
-            while split[node] >= 0:
-                node = child[node, 0] if bins[split[node], i] <= at[node] else child[node, 1]
-            for t in range(m):
-                step = rate * value[node, t]
-                if not is_seen[i]:
-                    unseen_gains[tree] += mass[i] * step * (2.0 * targets[i, t] - step)
-                targets[i, t] -= step
-    return roots
+    state = np.array([np.uint64(seed)])
+    moments, scratch = np.empty((256, m + 2)), np.empty((2, m))
+    weighted = np.empty((len(rows), m + 2))
+    first[0], end[0], grown = 0, len(rows), 0
+    while True:
+        n_made = 1 if grown == 0 else 2  # the root, or both children of the node that was split
+        for node in range(grown, grown + n_made):
+            split[node] = -1
+            could[node], could_at[node], could_gain[node] = _best_histogram_split(
+                bins,
+                n_bins,
+                targets,
+                mass,
+                rows[first[node] : end[node]],
+                n_tried,
+                min_leaf,
+                order,
+                state,
+                weighted,
+                moments,
+                scratch,
+                mean[node],
+            )
+        grown += n_made
+        node, most = -1, 0.0
+        for leaf in range(grown):
+            if split[leaf] < 0 and could[leaf] >= 0 and could_gain[leaf] > most:
+                node, most = leaf, could_gain[leaf]
+        if node < 0 or grown == size:
+            break
+        split[node], at[node] = could[node], could_at[node]
+        gains[split[node]] += most
+        middle = partition(bins[split[node]], rows, first[node], end[node], at[node])
+        child[node, 0], child[node, 1] = grown, grown + 1
+        first[grown], end[grown] = first[node], middle
+        first[grown + 1], end[grown + 1] = middle, end[node]
+    _write_preorder(child, split, at, mean, grown, feature, cut, right, means)
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _write_preorder(child, split, at, mean, grown, feature, cut, right, means):
+    """Write the nodes, each one's left child right behind it; leaves are numbered in this order."""
+    waiting, number = np.empty(grown, np.int64), np.empty(grown, np.int64)
+    waiting[0], n_waiting, place, n_leaves = 0, 1, 0, 0
+    while n_waiting > 0:
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        number[node] = place
+        means[place] = mean[node]
+        if split[node] < 0:
+            feature[place], cut[place], right[place] = -1, 0, n_leaves
+            n_leaves += 1
+        else:
+            feature[place], cut[place] = split[node], at[node]
+            waiting[n_waiting], waiting[n_waiting + 1] = child[node, 1], child[node, 0]
+            n_waiting += 2
+        place += 1
+    for node in range(grown):
+        if split[node] >= 0:
+            right[number[node]] = number[child[node, 1]]
+
+
+@njit(cache=True, nogil=True)
+def take_away(bins, feature, cut, right, steps, is_seen, mass, first, end, targets):
+    """Take a tree's steps (nodes, m) away from the targets of samples `first` to `end`.
+
+    Returns by how much this reduces the squared error of those that the tree has not seen.
+    """
+    gain = 0.0
+    for i in range(first, end):
+        node = 0
+        while feature[node] >= 0:
+            node = node + 1 if bins[feature[node], i] <= cut[node] else right[node]
+        for t in range(targets.shape[1]):
+            step = steps[node, t]
+            if not is_seen[i]:
+                gain += mass[i] * step * (2.0 * targets[i, t] - step)
+            targets[i, t] -= step
+    return gain
 
 
 @njit(cache=True, nogil=True)
@@ -159,42 +145,38 @@ def _best_histogram_split(
     targets,
     mass,
     rows,
-    first,
-    end,
     n_tried,
     min_leaf,
     order,
     state,
+    weighted,
     moments,
     scratch,
     mean,
 ):
     """The feature and bin whose cut explains the most, and how much; writes the mean."""
-    d, m = len(bins), len(mean)
+    d, m, n = len(bins), len(mean), len(rows)
     total, low = scratch[0], scratch[1]
-    whole, squares = node_sums(targets, mass, rows, first, end, total)
+    whole, squares = node_sums(targets, mass, rows, 0, n, total)
     base = 0.0
     for t in range(m):
         mean[t] = total[t] / whole
         base += total[t] * mean[t]
     split, cut, most = -1, 0, 1e-12 * squares
-    if end - first < 2 * min_leaf or squares - base <= most:
+    if n < 2 * min_leaf or squares - base <= most:
         return -1, 0, 0.0
+    # What is added up per bin, in the order of the rows: read once for all features.
+    for c in range(n):
+        weighted[c, 0], weighted[c, 1] = 1.0, mass[rows[c]]
+        for t in range(m):
+            weighted[c, 2 + t] = mass[rows[c]] * targets[rows[c], t]
     tried = 0
     for a in range(d):
         b = a + np.int64(uniform(state) * (d - a))
         order[a], order[b] = order[b], order[a]
         f = order[a]
         used = n_bins[f]
-        moments[:used] = 0.0
-        of_feature = bins[f]
-        for c in range(first, end):
-            i = rows[c]
-            part = moments[of_feature[i]]
-            part[0] += 1.0
-            part[1] += mass[i]
-            for t in range(m):
-                part[2 + t] += mass[i] * targets[i, t]
+        _add_up(bins[f], rows, weighted, moments[:used])
         n_left, left = 0.0, 0.0
         low[:] = 0.0
         varies = False
@@ -205,12 +187,12 @@ def _best_histogram_split(
             left += moments[part, 1]
             for t in range(m):
                 low[t] += moments[part, 2 + t]
-            if n_left == end - first:
+            if n_left == n:
                 break
             varies = True
             if n_left < min_leaf:
                 continue
-            if end - first - n_left < min_leaf:
+            if n - n_left < min_leaf:
                 break
             explained = -base
             for t in range(m):
@@ -221,3 +203,14 @@ def _best_histogram_split(
         if tried == n_tried:
             break
     return split, cut, most if split >= 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _add_up(bins, rows, weighted, moments):
+    """Write the sums of the rows' columns (n, c) in each bin, (b, c)."""
+    moments[:] = 0.0
+    columns = weighted.shape[1]
+    for c in range(len(rows)):
+        bin = bins[rows[c]]
+        for t in range(columns):
+            moments[bin, t] += weighted[c, t]
