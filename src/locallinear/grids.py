@@ -43,15 +43,19 @@ CLASSES: dict[str, list] = DEFAULT | {
     "neighborhood": ["boosted", "learned", "forest", "euclidean", "piecewise"],
 }
 
+# More than any number of samples: an anchor model is fitted on all of them.
+ALL = 10**9
+
 # For models that are read: few anchors, each fitted on many samples, in the units of the data. The
-# pull towards them is strong, so that a prediction is made by the equations that a reader sees, and
-# not by corrections to them. Where anchors are few their places matter: k-means is tried, too.
+# pull towards them leaves nothing of corrections, so that the equations that a reader sees make the
+# predictions, and scores are theirs. Where anchors are few their places matter: k-means is tried,
+# too.
 SIMPLE: dict[str, list] = {
     "n_anchors": [1, 2, 3, 4, 6, 8, 12],
     "anchor_selection": ["random", "kmeans"],
-    "n_anchor_neighbors": [40, 100, 250, 1000],
+    "n_anchor_neighbors": [40, 100, 250, 1000, ALL],
     "anchor_alpha": [1e-3, 1e-2, 1e-1, 1e0],
-    "alpha": [1e2, 1e4],
+    "alpha": [1e9],
     "n_neighbors": [5, 10, 20],
     "assignment_neighbors": [15, 50],
     "scaling": ["standard"],
