@@ -1,4 +1,4 @@
-"""Short equations of regimes, what they leave out, and the regimes' names."""
+"""Short equations of regimes, and what they leave out."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 from locallinear import FALLRegressor
 from locallinear.explain.equations import short_equation, short_model
-from locallinear.explain.regimes import regime_names, regimes_of
 from locallinear.explain.view import view_of
 
 
@@ -50,32 +49,3 @@ def test_more_terms_leave_out_less(rows):
     left = [short_model(view(rows), model, rows, limit).left_out for limit in range(1, 7)]
     assert (np.diff(left) < 0).all()
     assert left[-1] == pytest.approx(0, abs=1e-9)
-
-
-def test_a_regime_is_named_by_what_sets_it_apart():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    X[:, 0] = np.repeat([0.0, 5.0], 100)
-    y = np.where(X[:, 0] > 2, 5, -5) * X[:, 1]
-    anchors = [[0.0, 0.0], [5.0, 0.0]]
-    model = FALLRegressor(anchor_selection=anchors, n_anchor_neighbors=80, assignment_neighbors=20)
-    seen = view_of(model.fit(X, y))
-    found = regimes_of(seen)
-    assert sorted(regime_names(seen, found)) == ["high x0", "low x0"]
-
-
-def test_a_regime_that_nothing_sets_apart_is_spread_over_all_rows(rows):
-    seen = view(rows)
-    assert regime_names(seen, regimes_of(seen)) == ["spread over all rows"]
-
-
-def test_regimes_that_would_have_one_name_are_told_apart_by_a_range():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0, 10, (300, 1))
-    y = np.select([X[:, 0] < 1, X[:, 0] < 2], [5 * X[:, 0], 50 - 9 * X[:, 0]], 3.0)
-    points = [[0.5], [1.5], [6.0]]
-    model = FALLRegressor(3, anchor_selection=points, anchor_alpha=0.0, random_state=0).fit(X, y)
-    seen = view_of(model)
-    names = regime_names(seen, regimes_of(seen))
-    assert len(set(names)) == 3
-    assert sum(name.startswith("low x0 (x0 ") for name in names) == 2

@@ -179,6 +179,13 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         "",
         "  * the equations below; fit --regimes N chooses another number.",
         "",
+        *wrap(
+            "Each number is the best of many such models in these folds"
+            + (f", by {companion.n_scored:,} rows drawn at random" if companion.is_thinned else "")
+            + ", so that it is a little too good beside the errors above.",
+            92,
+        ),
+        "",
     ]
 
 
@@ -236,9 +243,12 @@ def regime_lines(
             "",
             f"  and {plural(count - shown, 'smaller regime')} with {plural(rest, 'row')}.",
         ]
+    notes = []
     if any("left out" in line for line in lines):
-        lines += ["", "  What is left out is at most that in 19 of 20 rows of the regime."]
-    return lines
+        notes.append("What is left out is at most that in 19 of 20 rows of the regime.")
+    if not view.is_classifier:
+        notes.append("The error is that of the whole equation in the rows of the regime.")
+    return lines + (["", *(f"  {note}" for note in notes)] if notes else [])
 
 
 def _companion_view(model: TableRegressor | TableClassifier, companion: Companion) -> ModelView:
@@ -256,10 +266,14 @@ def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
         targets = [int(regimes.target_means[r].argmax())]
     inputs = view.samples[0][view.estimator.labels_ == regimes.labels[r]]
     prefix = "score of " if view.is_classifier else ""
-    return [
+    texts = [
         short_equation(view, regimes.models[r, :, t], inputs, prefix + view.target_names[t])
         for t in targets
     ]
+    if view.is_classifier:
+        return texts
+    errors = [number(error, 2) for error in regimes.errors[r]]
+    return [f"{text} (error {error})" for text, error in zip(texts, errors, strict=True)]
 
 
 def _ranges(view: ModelView, regimes: Regimes, r: int) -> str:
@@ -272,6 +286,6 @@ def _ranges(view: ModelView, regimes: Regimes, r: int) -> str:
             texts.append(
                 f"{category}: {found['share']:.0%} here, {found['overall']:.0%} of all rows"
             )
-        else:
+        elif found["side"] != "mostly":  # else the name says it
             texts.append(f"{name} mostly {found['range']}")
     return "".join(f"; {text}" for text in texts)

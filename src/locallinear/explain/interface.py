@@ -15,7 +15,7 @@ K neighbours.
 # ruff: noqa: D102
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,17 @@ class Column(Protocol):
     def settings(self) -> Array: ...
 
     def cells_of(self, features: Array, /) -> list[Any]: ...
+
+
+@runtime_checkable
+class Cyclic(Protocol):
+    """A column some of whose features are places on circles, such as the time of year.
+
+    `on_circle` returns the cycle that a feature belongs to, and in words where in it most rows
+    (n, f) are: no words where they are everywhere, and None for a feature of no cycle.
+    """
+
+    def on_circle(self, feature: int, features: Array, /) -> tuple[str, str] | None: ...
 
 
 class TableModelLike(Protocol):

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .interface import Cyclic
 from .text import number, shorten
 from .view import MISSING, ModelView
 
 Array = NDArray[np.float64]
 
-# A regime is set apart by a feature whose mean is this many standard deviations from the overall.
-LEAST_OFFSET = 0.25
+# A regime is set apart by a feature whose mean is this many standard deviations from the overall,
+# and by a category, or by gaps, if so many more or fewer of its samples have it.
+LEAST_OFFSET, LEAST_MORE = 0.25, 0.1
 # A simpler model that explains less than this share of the accurate one does not stand for it.
 LITTLE = 0.5
 
@@ -34,7 +36,11 @@ class Regimes:
         How far a regime's mean is from that of all samples, in standard deviations.
     low, high : arrays (r, d)
         The range of the middle four fifths of a regime's samples, in units.
+    lowest, highest : arrays (d,)
+        The same of all samples.
     target_means : array (r, m)
+    errors : array (r, m)
+        The root mean squared error of a regime's equation on its own samples.
     """
 
     labels: NDArray[np.intp]
@@ -43,7 +49,10 @@ class Regimes:
     offsets: Array
     low: Array
     high: Array
+    lowest: Array
+    highest: Array
     target_means: Array
+    errors: Array
 
 
 def regimes_of(view: ModelView) -> Regimes:
@@ -52,61 +61,90 @@ def regimes_of(view: ModelView) -> Regimes:
     labels, inverse, sizes = np.unique(estimator.labels_, return_inverse=True, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
     members = [np.flatnonzero(inverse == r) for r in order]
+    models = estimator.regime_model.anchor_models_[labels[order]]
     scale = X.std(axis=0)
     means = np.array([X[rows].mean(axis=0) for rows in members])
+    lowest, highest = np.quantile(X, [0.1, 0.9], axis=0)
     ranges = np.array([np.quantile(X[rows], [0.1, 0.9], axis=0) for rows in members])
     return Regimes(
         labels=labels[order],
         sizes=sizes[order],
-        models=estimator.regime_model.anchor_models_[labels[order]],
+        models=models,
         offsets=(means - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0),
         low=ranges[:, 0],
         high=ranges[:, 1],
+        lowest=lowest,
+        highest=highest,
         target_means=np.array([Y[rows].mean(axis=0) for rows in members]),
+        errors=np.array(
+            [
+                _error(view, model, X[rows], Y[rows])
+                for model, rows in zip(models, members, strict=True)
+            ]
+        ),
     )
+
+
+def _error(view: ModelView, model: Array, X: Array, Y: Array) -> Array:
+    """The root mean squared error (m,) of an equation (d + 1, m) on samples."""
+    prediction = view.space.regressors(X) @ model[:-1] + model[-1]
+    return np.sqrt(((Y - prediction) ** 2).mean(axis=0))
 
 
 def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> list[dict[str, Any]]:
     """What sets a regime's samples apart, the clearest first, at most once per column.
 
     Each entry has the column's ``feature``, the ``offset`` of the regime's mean in standard
-    deviations and, for numbers, ``low`` and ``high``, both in words as ``range``, and on which
-    ``side`` of the others it is; for text the ``category`` that differs most, its ``share`` in the
-    regime and ``overall``.
+    deviations and, for numbers, the ``range`` of most samples in words, and on which ``side`` of
+    the others it is: "mostly" where it is among them. For text it has the ``category`` that differs
+    most, its ``share`` in the regime and ``overall``.
     """
     found: dict[int, dict[str, Any]] = {}
     offsets = regimes.offsets[r]
     for feature in np.argsort(-np.abs(offsets), kind="stable"):
-        j = int(view.column_numbers[feature])
         if abs(offsets[feature]) < LEAST_OFFSET or len(found) == limit:
             break
-        if j in found:
-            continue
-        found[j] = {"feature": view.names[j], "offset": float(offsets[feature])}
-        column, choices = view.columns[j], view.choices(j)
-        within = int(feature) - view.features_of(j).start
-        is_gap = column.kind == "number" and within > 0  # 1 where the number is missing
-        if not is_gap and (choices is None or not view.is_one_hot(j)):
-            found[j]["feature"] = column.feature_names[within]
-            low, high = float(regimes.low[r, feature]), float(regimes.high[r, feature])
-            is_day = column.kind == "date" and within == 0
-            ends = [number(low), number(high)] if within else view.in_words(j, [low, high])
-            sides = ("early", "late") if is_day else ("low", "high")
-            found[j] |= {
-                "low": low,
-                "high": high,
-                "range": _between(ends, "" if is_day or within else column.unit),
-                "side": sides[int(offsets[feature] > 0)],
-            }
-            continue
-        cells = view.samples[0][:, feature]
-        inside = view.estimator.labels_ == regimes.labels[r]
-        found[j] |= {
-            "category": MISSING if is_gap or choices is None else choices[within],
-            "share": float(cells[inside].mean()),
-            "overall": float(cells.mean()),
-        }
+        j = int(view.column_numbers[feature])
+        apart = None if j in found else _set_apart(view, regimes, r, int(feature))
+        if apart is not None:
+            found[j] = apart | {"offset": float(offsets[feature])}
     return list(found.values())
+
+
+def _set_apart(view: ModelView, regimes: Regimes, r: int, feature: int) -> dict[str, Any] | None:
+    """How a feature sets a regime apart; None where it does not."""
+    j = int(view.column_numbers[feature])
+    column, choices = view.columns[j], view.choices(j)
+    within = feature - view.features_of(j).start
+    inside = view.estimator.labels_ == regimes.labels[r]
+    if isinstance(column, Cyclic):
+        rows = view.samples[0][inside, view.features_of(j)]
+        on_circle = column.on_circle(within, rows)
+        if on_circle is not None:
+            cycle, where = on_circle
+            if not where:
+                return None
+            return {"feature": f"{column.name}: {cycle}", "side": "mostly", "range": where}
+    is_gap = column.kind == "number" and within > 0  # 1 where the number is missing
+    if is_gap or (choices is not None and view.is_one_hot(j)):
+        cells = view.samples[0][:, feature]
+        share, overall = float(cells[inside].mean()), float(cells.mean())
+        category = MISSING if is_gap or choices is None else choices[within]
+        if abs(share - overall) < LEAST_MORE:
+            return None
+        return {"feature": column.name, "category": category, "share": share, "overall": overall}
+    low, high = float(regimes.low[r, feature]), float(regimes.high[r, feature])
+    is_day = column.kind == "date" and within == 0
+    ends = [number(low), number(high)] if within else view.in_words(j, [low, high])
+    sides = ("early", "late") if is_day else ("low", "high")
+    side = sides[int(regimes.offsets[r, feature] > 0)]
+    if regimes.lowest[feature] < low and high < regimes.highest[feature]:
+        side = "mostly"
+    return {
+        "feature": column.feature_names[within],
+        "side": side,
+        "range": _between(ends, "" if is_day or within else column.unit),
+    }
 
 
 def _between(ends: list[str], unit: str) -> str:
@@ -132,7 +170,7 @@ def regime_names(view: ModelView, regimes: Regimes) -> list[str]:
 def _range(apart: list[dict[str, Any]]) -> str:
     """Where a regime is in the first number that sets it apart; empty without any."""
     for found in apart:
-        if "range" in found:
+        if "range" in found and found["side"] != "mostly":
             return f"{shorten(found['feature'])} {found['range']}"
     return ""
 
@@ -144,6 +182,8 @@ def _name(apart: list[dict[str, Any]]) -> str:
         if "category" in found:
             more, text = found["offset"] > 0, shorten(found["category"], 20)
             words.append(f"{name} {'more' if more else 'less'} often {text}")
+        elif found["side"] == "mostly":
+            words.append(f"{name} {found['range']}")
         else:
             words.append(f"{found['side']} {name}")
     return ", ".join(words) or "spread over all rows"

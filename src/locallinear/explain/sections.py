@@ -232,6 +232,7 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
             "share": float(found.sizes[r] / found.sizes.sum()),
             "equations": [
                 _equation(view, found.models[r, :, t], members[r], target)
+                | ({} if view.is_classifier else {"error": float(found.errors[r, t])})
                 for t, target in enumerate(targets)
             ],
             "target_means": rounded(found.target_means[r]),

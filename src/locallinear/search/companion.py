@@ -61,6 +61,16 @@ class Companion:
         """Whether the model that predicts has few regimes in units itself, and this is it."""
         return self.simplicity is None
 
+    @property
+    def n_scored(self) -> int:
+        """By how many samples the search has scored models of few regimes."""
+        return min(self.model.n_samples_fit_, MOST_SAMPLES)
+
+    @property
+    def is_thinned(self) -> bool:
+        """Whether these are not all samples of the companion."""
+        return self.n_scored < self.model.n_samples_fit_
+
 
 def companion_of(
     estimator: Any,

@@ -5,6 +5,7 @@ cover a point on a circle, so that December is near January and 23:00 is near mi
 on single days, such as holidays, is left to the user: a column of their own.
 """
 
+import calendar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ YEAR = 365.2425 * DAY
 CYCLES = {"time of year": (YEAR, 0.0), "weekday": (7 * DAY, 3 * DAY), "time of day": (DAY, 0.0)}
 # A cycle is used if the data cover so much of it.
 LEAST_PART = 0.5
+# Rows that are spread over more of a circle than this are nowhere in particular.
+MOST_OF_CIRCLE = 0.7
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,23 @@ class DateColumn:
         texts = pandas_module().DatetimeIndex(minutes.astype("datetime64[s]")).strftime(form)
         return [None if gap else text for text, gap in zip(texts, gaps, strict=True)]
 
+    def on_circle(self, feature: int, features: Array) -> tuple[str, str] | None:
+        """The cycle that a feature belongs to, and where in it most rows (n, f) are, in words.
+
+        None where the feature is of no cycle. Where rows are all around the circle, no words.
+        """
+        number = (feature - 1) // 2
+        if feature == 0 or number >= len(self.cycles):
+            return None
+        cycle = self.cycles[number]
+        cosine, sine = features[:, 1 + 2 * number], features[:, 2 + 2 * number]
+        known = (cosine != 0) | (sine != 0)  # gaps are in the middle
+        low, high = _densest_arc(np.arctan2(sine[known], cosine[known]) / (2 * np.pi) % 1.0)
+        if high - low > MOST_OF_CIRCLE:
+            return cycle, ""
+        ends = dict.fromkeys(_on_cycle(cycle, end) for end in (low, high))
+        return cycle, " to ".join(ends)
+
     def became(self) -> str:
         """What the column became, in words."""
         circles = f", and circles for {' and '.join(self.cycles)}" if self.cycles else ""
@@ -145,6 +165,34 @@ class DateColumn:
 def _minutes(years: Array) -> NDArray[np.datetime64]:
     """Times that are given in years, to the minute."""
     return np.round((years - 1970) * YEAR / 60).astype("datetime64[m]")
+
+
+def _densest_arc(turns: Array) -> tuple[float, float]:
+    """The shortest arc that holds four fifths of some positions on a circle, once around is 1.
+
+    It begins between 0 and 1, and may end beyond 1.
+    """
+    if not len(turns):
+        return 0.0, 1.0
+    ordered = np.sort(turns)
+    n_held = int(np.ceil(0.8 * len(ordered)))
+    ends = np.concatenate([ordered, ordered + 1.0])[n_held - 1 : n_held - 1 + len(ordered)]
+    first = int(np.argmin(ends - ordered))
+    return float(ordered[first]), float(ends[first])
+
+
+def _on_cycle(cycle: str, turn: float) -> str:
+    """A position on a circle in words: a month, a weekday, or a time of day to the hour."""
+    length, begun = CYCLES[cycle]
+    seconds = turn * length - begun
+    if cycle == "time of year":
+        # From 1950 to 2050, the first of January is at most 0.64 days before a whole turn.
+        day = np.datetime64("1970-01-01", "s") + round(seconds + 0.65 * DAY)
+        return calendar.month_name[int(day.astype("datetime64[M]").astype(int)) % 12 + 1]
+    hours = round(seconds / 3600)  # midnight is on both sides of a whole number of days
+    if cycle == "weekday":
+        return calendar.day_name[(hours // 24 + 3) % 7]
+    return f"{hours % 24}:00"
 
 
 def _covered(inside: Array, length: float) -> bool:
