@@ -15,7 +15,8 @@ of more than 3,000 rows (column `settings`).
 Times are those of runs one at a time (column `jobs` is 1) on the machine of LightGBM's runs, if its
 load average before the fit (column `load`) was 2.5 at most: else other work took part of the time.
 A set's time is the median over its folds. Each model is fitted once to a small problem before its
-times are taken.
+times are taken. On that machine a second thread slows LightGBM's fits down (`ensemble` has times
+with one), so that ratios to them look small.
 """
 
 import argparse
