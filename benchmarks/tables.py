@@ -144,7 +144,9 @@ def with_categories(frame: pd.DataFrame) -> pd.DataFrame:
         if name == "time":
             time = pd.to_datetime(frame[name])
             out[name] = time.astype("int64") / 3.6e12
-            out = out.assign(hour=time.dt.hour, weekday=time.dt.dayofweek, day=time.dt.dayofyear)
+            out = out.assign(
+                hour=time.dt.hour, weekday=time.dt.day_of_week, day=time.dt.day_of_year
+            )
         else:
             out[name] = frame[name].astype("category")
     return out

@@ -122,8 +122,8 @@ def test_regimes_in_parts_of_the_year_are_named_by_months():
     [
         ("h", "time of day", lambda t: t.hour.isin(range(3)), "0:00 to 2:00"),
         ("h", "time of day", lambda t: (t.hour >= 22) | (t.hour < 2), "22:00 to 1:00"),
-        ("D", "weekday", lambda t: t.dayofweek == 0, "Monday"),
-        ("D", "weekday", lambda t: t.dayofweek >= 5, "Saturday to Sunday"),
+        ("D", "weekday", lambda t: t.day_of_week == 0, "Monday"),
+        ("D", "weekday", lambda t: t.day_of_week >= 5, "Saturday to Sunday"),
         ("MS", "time of year", lambda t: t.month == 3, "March"),
         ("MS", "time of year", lambda t: t.month.isin([12, 1]), "December to January"),
     ],
