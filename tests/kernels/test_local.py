@@ -154,6 +154,22 @@ def test_no_penalty_gives_the_least_squares_model_of_smallest_norm():
             assert_allclose(A, np.vstack([plain.coef_.T, plain.intercept_]), atol=1e-9)
 
 
+@given(st.integers(0, 2**31), st.integers(2, 12), st.integers(1, 3), st.integers(1, 4))
+def test_without_a_penalty_slopes_along_which_samples_do_not_differ_are_zero(
+    seed, K, d, n_distinct
+):
+    rng = np.random.default_rng(seed)
+    exact = rng.integers(-30, 30, (n_distinct, d))[rng.integers(0, n_distinct, K)]
+    X, Y = 0.1 * exact + 100 * rng.uniform(size=d), rng.normal(size=(K, 1))
+    v = rng.uniform(0.3, 3, K)
+    (model,) = fit_models(X[None], Y[None], v[None], 0.0, 0.0, True)
+    root = np.sqrt(v)[:, None]
+    x, y = (root * (z - np.average(z, axis=0, weights=v)) for z in (exact - exact[0], Y))
+    assert_allclose(model[:-1], np.linalg.pinv(0.1 * x, rcond=1e-9) @ y, atol=1e-6)
+    (moved,) = fit_models(X[None], Y[None] + 10, v[None], 0.0, 0.0, True)
+    assert_allclose(moved[:-1], model[:-1], atol=1e-6)
+
+
 def test_a_penalty_above_the_largest_gradient_leaves_the_mean():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(1, 20, 3)), rng.normal(size=(1, 20, 1))

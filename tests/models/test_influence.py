@@ -61,6 +61,20 @@ def test_influence_is_exact_for_all_parameters(make_problem, options, weighted):
     assert_allclose(model.influence(X) @ y, model.predict(X), **CLOSE)
 
 
+@pytest.mark.parametrize("scaling", [None, "standard", "quantile"])
+@pytest.mark.parametrize("n_near", [2, 12])
+def test_influence_is_exact_without_a_penalty_where_inputs_repeat(scaling, n_near):
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.integers(0, 3, (200, 2)) + 7.3
+    y = X[:, 0] + 0.2 * rng.normal(size=200)
+    options = {"n_anchor_neighbors": n_near, "anchor_alpha": 0.0, "scaling": scaling}
+    model = FALLRegressor(20, **options, random_state=0).fit(X, y)
+    Q = X[:30] + rng.uniform(-0.04, 0.04, (30, 2))
+    assert_allclose(model.influence(Q) @ y, model.predict(Q), **CLOSE)
+    higher = FALLRegressor(20, **options, random_state=0).fit(X, y + 1)
+    assert_allclose(higher.predict(Q), model.predict(Q) + 1, **CLOSE)
+
+
 def test_influence_is_exact_with_a_graph_whose_rows_differ_in_length(make_problem):
     X, y, Q = make_problem(n=60)
     graph = kneighbors_graph(X, 9).tolil()

@@ -57,7 +57,8 @@ def ridge_path(
         coef[at] = _solve_normal_equations(centred.X[at], centred.Y[at], penalty[at])
     rest = np.flatnonzero(~strong.all(axis=0))
     if len(rest):
-        decomposed = _decompose(centred.X[rest], centred.Y[rest], penalties[:, rest])
+        inputs = centred.X[rest], centred.Y[rest], centred.magnitude[rest]
+        decomposed = _decompose(*inputs, penalties[:, rest])
         coefs[:, rest] = np.where(strong[:, rest, None, None], coefs[:, rest], decomposed)
     return _with_intercept(coefs, centred.x_mean, centred.y_mean)
 
@@ -78,15 +79,17 @@ def _solve_ridge(gram: Array, Y: Array, penalties: Array) -> Array:
     return solution
 
 
-def _decompose(X: Array, Y: Array, penalties: Array) -> Array:
+def _decompose(X: Array, Y: Array, magnitude: Array, penalties: Array) -> Array:
     """Minimisers (p, k, d, m) of the same for any penalties (p, k).
 
     One singular value decomposition serves all penalties; unlike the normal equations it keeps
-    its precision when features differ by many orders of magnitude.
+    its precision when features differ by many orders of magnitude. `magnitude` (k,) is that of
+    the inputs before their mean was removed: where samples coincide, all that is left is rounding.
     """
     U, s, Vt = np.linalg.svd(X, full_matrices=False)
     UtY = U.swapaxes(1, 2) @ Y
-    negligible = s <= s[:, :1] * max(X.shape[1:]) * np.finfo(float).eps
+    largest = np.maximum(s[:, :1], magnitude[:, None])
+    negligible = s <= largest * max(X.shape[1:]) * np.finfo(float).eps
     s = np.where(negligible, 1.0, s)
     # s / (s² + c), written so that s² cannot overflow; where c / s does, the gain is zero.
     with np.errstate(over="ignore"):
@@ -143,6 +146,7 @@ class _Centred:
         self.x_mean = share @ X if fit_intercept else np.zeros((len(X), 1, X.shape[2]))
         self.y_mean = share @ Y if fit_intercept else np.zeros((len(X), 1, Y.shape[2]))
         root = np.sqrt(weights)[:, :, None]
+        self.magnitude = np.abs(root * X).max(axis=(1, 2))
         self.X = root * (X - self.x_mean)
         self.Y = root * (Y - self.y_mean)
 
