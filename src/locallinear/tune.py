@@ -8,10 +8,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from .models.estimators import FALLRegressor
-from .search.grids import GRIDS, check_grid, named_grid
+from .search.grids import GRIDS, check_grid
 
 Grid = dict[str, list]
 
@@ -64,8 +63,6 @@ def suggest_params(
     if estimator is None:
         estimator = FALLRegressor()
     if isinstance(grid, str | dict):
-        if isinstance(grid, str):
-            grid = named_grid(grid, prefer="accurate", classify=is_classifier(estimator))
         values = check_grid(grid, estimator)
         return {name: _suggest(trial, name, values[name]) for name in values}
     grids = [check_grid(one, estimator) for one in grid]

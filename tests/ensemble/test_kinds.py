@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -13,9 +14,10 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
-from locallinear import FALLEnsembleRegressor, FALLRegressor
+from locallinear import FALLEnsembleClassifier, FALLEnsembleRegressor, FALLRegressor
 from locallinear.ensemble import choosing, members
 from locallinear.ensemble.members import best_shares, counts_of, in_turns, n_folds, wide_split
+from locallinear.grids import DEFAULT
 from problems import KINDS, few
 
 
@@ -26,6 +28,28 @@ def test_shares_are_the_best_mixture():
     shares = best_shares(y + noise, y, None)
     assert_allclose(shares, [0.5, 0.5, 0], atol=0.1)
     assert_array_equal(best_shares(np.stack([y, y + 1]), y, None).round(3), [1, 0])
+
+
+def test_shares_of_few_classified_samples_are_more_equal():
+    rng = np.random.default_rng(0)
+    Y = rng.integers(0, 2, (4000, 1)).astype(float)
+    found = Y + rng.normal(size=(2, 4000, 1)) * [[[0.3]], [[0.6]]]
+    for n in (40, 4000):
+        plain, drawn = (best_shares(found[:, :n], Y[:n], None, classes=c) for c in (False, True))
+        assert plain[0] > drawn[0] > 0.5
+        assert plain[0] - drawn[0] < 1 / np.sqrt(n)
+    twice = best_shares(np.tile(found[:, :40], (1, 2, 1)), np.tile(Y[:40], (2, 1)), None)
+    assert_allclose(twice, best_shares(found[:, :40], Y[:40], np.full(40, 2.0)), rtol=1e-9)
+
+
+def test_ensembles_of_classifiers_search_the_grid_for_classes():
+    X, y = load_iris(return_X_y=True)
+    default, named, other = (
+        FALLEnsembleClassifier(2, search=search, random_state=0).fit(X[::2], y[::2])
+        for search in ("default", "classes", DEFAULT)
+    )
+    assert_array_equal(default.cv_prediction_, named.cv_prediction_)
+    assert (default.cv_prediction_ != other.cv_prediction_).any()
 
 
 def test_counts_follow_shares_and_add_up():
@@ -145,19 +169,18 @@ def test_of_many_samples_all_but_the_tested_ones_find_the_shares(make_samples, m
 
 def test_a_kind_that_draws_features_needs_a_share_of_the_folds_too(make_samples, monkeypatch):
     X, y, _ = make_samples
-    by_all, asked = choosing.ChoosesKinds._shares_by_all, []
+    predict, asked = choosing.ChoosesKinds._predict_split, []
 
-    def noted(self, kinds, *given):
-        asked.extend(kinds)
-        return by_all(self, kinds, *given)
+    def noted(self, kind, split, *given):
+        if len(np.concatenate(split)) > 60:  # of all samples
+            asked.append(kind)
+        return predict(self, kind, split, *given)
 
-    monkeypatch.setattr(choosing.ChoosesKinds, "_shares_by_all", noted)
-    monkeypatch.setattr(choosing, "best_shares", lambda found, *_: np.eye(len(found))[0])
-    FALLEnsembleRegressor(1, search=KINDS, max_features=0.5, max_samples=60, random_state=0).fit(
-        X, y
-    )
-    assert len(asked) == 2
-    assert {kind.max_features for kind in asked} == {1.0}
+    monkeypatch.setattr(choosing.ChoosesKinds, "_predict_split", noted)
+    monkeypatch.setattr(choosing, "best_shares", lambda found, *_, **__: np.eye(len(found))[0])
+    settings = {"search": KINDS, "max_features": 0.5, "max_samples": 60}
+    FALLEnsembleRegressor(1, **settings, random_state=0).fit(X, y)
+    assert [kind.max_features for kind in asked] == [1.0, 1.0]
 
 
 def test_splits_that_a_user_asks_for_find_the_shares_as_they_are(make_samples, monkeypatch):

@@ -15,7 +15,7 @@ from locallinear import (
     FALLRegressorCV,
     TableRegressor,
 )
-from locallinear.grids import CLASSES, DEFAULT, SIMPLE
+from locallinear.grids import CLASSES, SIMPLE
 from locallinear.runtime.budgets import Budget
 from locallinear.tables import procedure
 from locallinear.tables.procedure import (
@@ -92,11 +92,12 @@ def test_a_search_without_a_budget_of_its_own_has_that_of_the_table(own, given, 
 @pytest.mark.parametrize(
     ("given", "grid"),
     [
-        (FALLClassifierCV("default"), CLASSES),  # as the search without a table
+        (FALLClassifierCV("default"), CLASSES),
         (FALLClassifierCV("classes"), CLASSES),
         (FALLClassifierCV("default", prefer="simple"), SIMPLE),
-        (FALLEnsembleClassifier(search="default"), DEFAULT),  # as the ensemble without a table
+        (FALLEnsembleClassifier(search="default"), CLASSES),
         (FALLEnsembleClassifier(search="classes"), CLASSES),
+        (FALLEnsembleClassifier(search="simple"), SIMPLE),
     ],
     ids=str,
 )

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from ..models.fall import FALL
 from ..runtime.budgets import Budget
 from ..runtime.threads import one_blas_thread, processes_chosen
-from ..search.grids import NOT_SEARCHED, check_grid
+from ..search.grids import NOT_SEARCHED, Grid, check_grid
 from ..search.planning import Samples
 from ..search.search import Search
 from ..search.splits import Split, may_thin
@@ -66,8 +67,43 @@ class ChoosesKinds(Mean):
         Sets `best_params_`, `cv_prediction_` and `cv_score_`, and for classes `calibration_`.
         """
         assert self.search is not None
-        y, weights = samples.y, samples.weights
         grid = check_grid(self.search, template, "search")
+        search, scored, splits = self._search(grid, template, samples, splits, budget)
+        self.best_params_ = {name: search.best_params_[name] for name in grid}
+        seconds = scored.schedule.expected.get(search.best_params_.get("neighborhood"), 0.0)
+        if scored.interrupted:
+            kinds = [best_kind(search, list(grid))]
+        else:
+            kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
+        if not budget.is_endless:  # the best first, since the time may not be enough for all
+            kinds.sort(key=lambda kind: kind.configuration != search.best_index_)
+        found = OutOfFold(splits, *self._numeric(samples.y).shape)
+        for some in [kinds] if budget.is_endless else [[kind] for kind in kinds]:
+            if found.n_kinds and budget.left() < self._members_seconds(budget, seconds):
+                break
+            for predictions in self._try_kinds(some, template, samples, splits, scored):
+                found.add(predictions)
+        kinds = kinds[: found.n_kinds]
+        shares = self._shares(found.predictions(), found.tested, samples)
+        is_part = self.cv is None and not found.tested.all()
+        to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
+        if is_part and budget.left() >= to_come:
+            shares = self._shares_by_all(kinds, shares, splits, template, samples)
+        scores = found.mean(shares)
+        v = None if samples.weights is None else samples.weights[found.tested]
+        self.cv_prediction_, self.cv_score_ = self._judge(scores, found.tested, samples.y, v)
+        self._cv_folds = fold_numbers(splits, len(samples.y))
+        return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
+
+    def _search(
+        self,
+        grid: Grid,
+        template: FALL,
+        samples: Samples,
+        splits: list[Split],
+        budget: Budget,
+    ) -> tuple[Any, Search, list[Split]]:
+        """The search for parameters of members: its results, what it computed, and its splits."""
         fixed = {
             name: [value]
             for name, value in template.get_params(deep=False).items()
@@ -86,61 +122,40 @@ class ChoosesKinds(Mean):
             return members + COMPARING * max(0.0, budget.seconds - members)
 
         thin = may_thin(self.cv, self.max_samples)
-        scored, splits = search.run_search(samples, splits, budget, after, thin)
-        self.best_params_ = {name: search.best_params_[name] for name in grid}
-        if scored.interrupted:
-            kinds = [best_kind(search, list(grid))]
-        else:
-            kinds = kinds_of(search, list(grid), self.max_features) + self._more_kinds(search)
-        numeric = self._numeric(y)
-        seconds = scored.schedule.expected.get(search.best_params_.get("neighborhood"), 0.0)
-        found = OutOfFold(splits, *numeric.shape)
-        # The best first, since the time may not be enough for all.
-        order = sorted(
-            range(len(kinds)), key=lambda i: kinds[i].configuration != search.best_index_
-        )
-        for some in [order] if budget.is_endless else [[i] for i in order]:
-            if found.numbers and budget.left() < self._members_seconds(budget, seconds):
-                break
-            tried = [kinds[i] for i in some]
-            predictions = self._try_kinds(tried, template, samples, splits, scored)
-            for i, of_kind in zip(some, predictions, strict=True):
-                found.set(i, of_kind)
-        kinds = [kinds[i] for i in found.numbers]
-        tested = found.tested
-        v = None if weights is None else weights[tested]
-        shares = best_shares(found.predictions(), numeric[tested], v)
-        to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
-        # Where features are drawn, one member says little: the folds must speak for the kind, too.
-        judged = [i for i, kind in enumerate(kinds) if kind.max_features == 1 or shares[i] > 0]
-        is_part = self.cv is None and len(y) > tested.sum()
-        if len(judged) > 1 and is_part and budget.left() >= to_come:
-            split = wide_split(splits, len(y), samples.seed)
-            of_judged = self._shares_by_all([kinds[i] for i in judged], split, template, samples)
-            shares = np.zeros(len(kinds))
-            shares[judged] = of_judged
-        scores = np.full(numeric.shape, np.nan)
-        scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
-        self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
-        self._cv_folds = fold_numbers(splits, len(y))
-        return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
+        return search, *search.run_search(samples, splits, budget, after, thin)
+
+    def _shares(self, predictions: Array, tested: NDArray, samples: Samples) -> Array:
+        """The best shares of kinds whose predictions of the tested samples are (c, q, m)."""
+        v = None if samples.weights is None else samples.weights[tested]
+        Y = self._numeric(samples.y[tested])
+        return best_shares(predictions, Y, v, classes=is_classifier(self))
 
     def _shares_by_all(
-        self, kinds: list[Kind], split: Split, template: FALL, samples: Samples
+        self,
+        kinds: list[Kind],
+        shares: Array,
+        splits: list[Split],
+        template: FALL,
+        samples: Samples,
     ) -> Array:
-        """Shares of kinds by one split of all samples.
+        """Shares of kinds by one split of all samples, in place of those by a part of them.
 
         Not all kinds gain alike from more samples. So where a part of the samples has chosen the
-        kinds, all of them choose the shares.
+        kinds, all of them choose the shares. Where features are drawn, one member says little: the
+        part must have given such a kind a share, too.
         """
-        _, test = split
-        n_threads = self._threads_within(len(kinds))
+        judged = [i for i, kind in enumerate(kinds) if kind.max_features == 1 or shares[i] > 0]
+        if len(judged) == 1:
+            return shares
+        split = wide_split(splits, len(samples.y), samples.seed)
+        n_threads = self._threads_within(len(judged))
         with one_blas_thread():
             parallel = Parallel(self.n_jobs, prefer="threads")
             predict = delayed(self._predict_split)
-            found = parallel(predict(kind, split, template, samples, n_threads) for kind in kinds)
-        v = None if samples.weights is None else samples.weights[test]
-        return best_shares(np.array(found), self._numeric(samples.y[test]), v)
+            found = parallel(predict(kinds[i], split, template, samples, n_threads) for i in judged)
+        by_all = np.zeros(len(kinds))
+        by_all[judged] = self._shares(np.array(found), split[1], samples)
+        return by_all
 
     def _try_kinds(
         self,

@@ -30,6 +30,8 @@ WORST_KIND = 2.0
 # pull towards the anchor that leaves nothing of the correction.
 PENALTIES = (0.01, 0.1, 1.0)
 ALL, STIFF = 2**31, 1e9
+# Penalty on the squares of shares, as a part of the kinds' mean squared error: equal kinds share.
+LEAST_PENALTY = 1e-6
 # Rounds of learning behind the chances of the features.
 ROUNDS = 4
 # Samples that members are fitted on, at most, to compare kinds where some of many chose them.
@@ -172,24 +174,24 @@ class OutOfFold:
     """
 
     def __init__(self, splits: list[Split], n: int, m: int):
-        self._of_kind: dict[int, Array] = {}
+        self._of_kinds: list[Array] = []
         self._shape = n, m
         self._tests = [test for _, test in splits]
         self._times = np.zeros(n)
         for test in self._tests:
             self._times[test] += 1
 
-    def set(self, kind: int, predictions: list[Array]) -> None:
-        """Take note of a kind's predictions (q, m) for the test samples of each split."""
+    def add(self, predictions: list[Array]) -> None:
+        """Take note of the next kind's predictions (q, m) for the test samples of each split."""
         sums = np.zeros(self._shape)
         for test, prediction in zip(self._tests, predictions, strict=True):
             sums[test] += prediction
-        self._of_kind[kind] = sums[self.tested] / self._times[self.tested, None]
+        self._of_kinds.append(sums[self.tested] / self._times[self.tested, None])
 
     @property
-    def numbers(self) -> list[int]:
-        """The numbers of the kinds that have predictions, in increasing order."""
-        return sorted(self._of_kind)
+    def n_kinds(self) -> int:
+        """How many kinds have predictions."""
+        return len(self._of_kinds)
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -197,8 +199,14 @@ class OutOfFold:
         return self._times > 0
 
     def predictions(self) -> Array:
-        """Of the tested samples, by the kinds in the order of `numbers`."""
-        return np.stack([self._of_kind[kind] for kind in self.numbers])
+        """Of the tested samples, by the kinds in the order in which they came."""
+        return np.stack(self._of_kinds)
+
+    def mean(self, shares: Array) -> Array:
+        """Predictions (n, m) by all kinds in these shares; NaN where no split tests."""
+        scores = np.full(self._shape, np.nan)
+        scores[self.tested] = np.tensordot(shares, self.predictions(), axes=1)
+        return scores
 
 
 def fold_numbers(splits: list[Split], n: int) -> Rows | None:
@@ -215,19 +223,27 @@ def fold_numbers(splits: list[Split], n: int) -> Rows | None:
     return numbers if once and whole else None
 
 
-def best_shares(predictions: Array, Y: Array, weights: Array | None) -> Array:
+def best_shares(
+    predictions: Array, Y: Array, weights: Array | None, *, classes: bool = False
+) -> Array:
     """Shares of kinds, which sum to one, whose mean prediction has the least squared error.
+
+    The errors of classes depend much on chance: the relative error of their sum is about 1 / √n.
+    A penalty of this size on the squares of the shares draws them towards equal ones.
 
     Parameters
     ----------
     predictions : (c, n, m) of each of c kinds for samples that it was not fitted on
     Y, weights : (n, m) and (n,) or None
+    classes : whether Y are classes as 0 and 1
     """
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
+    n = np.square(root).sum()
+    penalty = LEAST_PENALTY + (1 / np.sqrt(max(n, 1.0)) if classes else 0.0)
     # Errors, not predictions: for shares that sum to one, their mean is the error of the mean.
     errors = ((predictions - Y) * root[:, None]).reshape(len(predictions), -1)
     gram = errors @ errors.T
-    gram += 1e-6 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    gram += penalty * np.trace(gram) / len(gram) * np.eye(len(gram))
     if not np.trace(gram) > 0:
         return np.full(len(gram), 1 / len(gram))
     # The minimum of sᵀGs with sum(s) = 1 and s ≥ 0 is that of sᵀGs − 2 sum(s), made to sum to one.

@@ -27,15 +27,17 @@ LIMITS |= {"n_anchors": (1,), "n_neighbors": (1,)}
 LIMITS |= {"n_anchor_neighbors": (1,), "assignment_neighbors": (1,)}
 
 
-def named_grid(name: str, *, prefer: str, classify: bool) -> Grid:
-    """The grid of a name; "default" depends on what is preferred, and on the targets."""
+def named_grid(
+    name: str, *, classify: bool, prefer: str = "accurate", argument: str = "grid"
+) -> Grid:
+    """The grid of a name; "default" depends on what is preferred, and on the targets.
+
+    `argument` is the name by which the error message calls the grid.
+    """
     if name == "default" and prefer == "simple":
         return SIMPLE
-    return CLASSES if name == "default" and classify else _grid_called(name, classify, "grid")
-
-
-def _grid_called(name: str, classify: bool, argument: str) -> Grid:
-    """The grid of a name, if it fits the targets."""
+    if name == "default" and classify:
+        return CLASSES
     if name == "classes" and not classify:
         raise ValueError(
             f"{argument}='classes' is for classifiers, and this model predicts numbers; use "
@@ -72,7 +74,7 @@ def check_grid(
     `argument` is the name by which error messages call the grid.
     """
     if isinstance(grid, str):
-        return _grid_called(grid, is_classifier(estimator), argument)
+        return named_grid(grid, classify=is_classifier(estimator), argument=argument)
     known = sorted(set(estimator.get_params()) - NOT_SEARCHED)
     unknown = [name for name in grid if name not in known]
     if unknown:

@@ -23,7 +23,7 @@ from ..models.fall import FALL
 from ..runtime.budgets import Budget
 from ..runtime.progress import Bar
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
-from ..search.grids import GRIDS, Grid, check_grid, named_grid
+from ..search.grids import Grid, named_grid
 from ..search.splits import Folds
 
 Array = NDArray[np.float64]
@@ -144,19 +144,18 @@ def make_estimator(model: Any, task: Task) -> Any:
         "verbose": task.verbose,
     }
     indicators = {"indicators": [task.indicators]} if task.indicators else {}
-    usual = "classes" if task.classify else "default"
-    name = "simple" if task.prefer == "simple" else usual
-    grid = GRIDS[name] | indicators
     splits = _sampled_splits(task)
     if model == "single":
         kind: Any = FALLClassifierCV if task.classify else FALLRegressorCV
+        grid = named_grid("default", prefer=task.prefer, classify=task.classify) | indicators
         common["scoring"] = CLASS_SCORING if task.classify else None
         return kind(grid, cv=splits, prefer=task.prefer, **common)
     if model == "ensemble":
         kind = FALLEnsembleClassifier if task.classify else FALLEnsembleRegressor
         member: Any = FALLClassifier if task.classify else FALLRegressor
         common["estimator"] = member(indicators=task.indicators or None)
-        return kind(search=name, cv=splits, **common)
+        search = "simple" if task.prefer == "simple" else "default"
+        return kind(search=search, cv=splits, **common)
     model._validate_params()
     return _adapted(clone(model), task, splits, indicators)
 
@@ -177,18 +176,12 @@ def _adapted(given: Any, task: Task, splits: Folds, indicators: Grid) -> Any:
     elif grid is not None:
         values = grid
         if isinstance(grid, str):
-            values = _grid_called(grid, given, task.classify)
+            prefer = getattr(given, "prefer", "accurate")
+            values = named_grid(grid, prefer=prefer, classify=task.classify, argument=name)
         given.set_params(**{name: indicators | values})
         if given.cv is None or isinstance(given.cv, int):
             given.set_params(cv=splits)
     return given
-
-
-def _grid_called(name: str, given: Any, classify: bool) -> Grid:
-    """The grid that a search or an ensemble means by a name."""
-    if isinstance(given, Ensemble):
-        return check_grid(name, FALLClassifier() if classify else FALLRegressor(), "search")
-    return named_grid(name, prefer=given.prefer, classify=classify)
 
 
 def sampled_rows(task: Task) -> Rows:
