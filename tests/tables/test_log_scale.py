@@ -1,5 +1,7 @@
 """The log of a target: predictions, intervals and explanations are in units."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,6 +32,17 @@ def test_shapley_values_of_a_log_scale_are_in_units(logs):
     values = model.explain(new[:3]).shapley(background, random_state=0)
     total = values.sum(axis=1)[:, 0] + model.predict(background).mean()
     assert_allclose(total, model.predict(new[:3]))
+
+
+def test_what_would_change_if_forgotten_is_in_units_of_a_log_scale(logs):
+    model, new = logs
+    samples, changes = model.explain(new).if_forgotten(1)
+    before = model.predict(new)[1]
+    for sample, change in zip(samples[:2], changes[:2], strict=True):
+        without = deepcopy(model)
+        without.estimator_.forget([sample])
+        assert_allclose(without.predict(new)[1] - before, change[0], atol=1e-9)
+    assert abs(changes[0, 0]) > 0.01
 
 
 def test_a_row_in_words_says_times_per_unit_and_has_neighbours_in_units(logs):

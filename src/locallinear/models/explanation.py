@@ -278,6 +278,10 @@ class LocalExplanation:
         changes : array (r, m)
             The prediction without each of them minus the prediction as it is.
         """
+        if self.log is not None and self.growth is not None:
+            samples, changes = self.log.if_forgotten(row)
+            lowest = -np.reshape(at(self.prediction, [row]), (1, -1))  # no prediction is below 0
+            return samples, np.maximum(lowest, self.growth[row] * np.expm1(changes))
         if self.encoded is not None:
             return self.encoded.if_forgotten(row)
         one = self.take(row)
