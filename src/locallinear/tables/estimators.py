@@ -152,9 +152,11 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         -------
         self
         """
-        if not self.__sklearn_is_fitted__():
-            return self._fit(X, y, sample_weight, None)
-        return self._append(X, y, sample_weight)
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                return self._fit(X, y, sample_weight, None)
+            self.learn_and_note(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> NDArray:
         """Predict the targets of rows, (q,) or (q, m) as y was.
@@ -331,9 +333,11 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         -------
         self
         """
-        if not self.__sklearn_is_fitted__():
-            return self._fit(X, y, sample_weight, None)
-        return self._append(X, y, sample_weight)
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                return self._fit(X, y, sample_weight, None)
+            self.learn_and_note(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> NDArray:
         """Predict the classes of rows, (q,)."""

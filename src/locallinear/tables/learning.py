@@ -161,13 +161,8 @@ class TableEstimator(TableAnswers):
         self._forget_judgement()
         return self
 
-    def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Add rows to a fitted model, with the encoding that it has."""
-        self.learn_and_note(X, y, sample_weight)
-        return self
-
     def learn_and_note(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray]:
-        """Add rows to a fitted model; returns them as `as_arrays` does."""
+        """Add rows to a fitted model, whose encoding stays; returns them as `as_arrays` does."""
         with self.writing():
             arrays = self.as_arrays(X, y)  # once: the rows of a LazyFrame may change
             self.learn_arrays(*arrays, sample_weight)
