@@ -1,5 +1,6 @@
 """TableRegressor and TableClassifier: exact by column, and in scikit-learn's world."""
 
+import copy
 import io
 
 import numpy as np
@@ -24,6 +25,8 @@ from locallinear import (
     TableClassifier,
     TableRegressor,
 )
+from locallinear.tables import answers
+from locallinear.tables.importances import importances_of
 from locallinear.tables.table import TableError
 
 FEW = {"n_neighbors": [3, 8], "n_anchors": [5], "neighborhood": ["euclidean", "learned"]}
@@ -252,6 +255,24 @@ def test_importances_are_of_all_columns_of_the_frame(units):
     assert sum(shares.values()) == pytest.approx(1)
     assert shares["id"] == 0
     assert max(shares, key=shares.get) in {"size", "district"}
+
+
+def test_importances_are_of_the_rows_of_now_also_where_rows_came_meanwhile(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, more = rng.normal(size=(2, 60, 3))
+    model = TableRegressor(FALLRegressor(5), target="identity", random_state=0).fit(X, X[:, 1])
+    before = copy.deepcopy(model).feature_importances_
+
+    def while_rows_come(encoding, estimator):
+        model.partial_fit(more, 9 * more[:, 0])
+        return importances_of(encoding, estimator)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "importances_of", while_rows_come)
+        assert_array_equal(model.feature_importances_, before)
+    after = copy.deepcopy(model).feature_importances_
+    assert np.abs(after - before).max() > 0.1
+    assert_array_equal(model.feature_importances_, after)
 
 
 def test_the_model_inside_is_chosen():

@@ -22,11 +22,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks.arguments import check_groups, check_sample_weights, check_some_weight
 from ..checks.parameters import N_JOBS, Floats
 from ..io import save
+from ..models.moments import Kept
 from ..runtime.budgets import Budget
 from ..search.seeds import fixed_seed
 from .answers import TableAnswers
 from .cells import pandas_module
-from .companions import KeptCompanion, described, revived
+from .companions import described, revived
 from .encoding import Encoding, fit_encoding
 from .inputs import check_some_targets, named_targets, read_inputs, targets_in
 from .procedure import Task, best_params, fold_numbers, learn
@@ -51,9 +52,7 @@ class TableEstimator(TableAnswers):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _private_fitted: ClassVar[tuple[str, ...]] = (
-        *("_encoding", "_folds", "_importances", "_scales"),
-    )
+    _private_fitted: ClassVar[tuple[str, ...]] = ("_encoding", "_folds", "_scales")
 
     def __init__(
         self,
@@ -227,7 +226,6 @@ class TableEstimator(TableAnswers):
     def _forget_judgement(self) -> None:
         """The judgement was of other rows."""
         self.cv_prediction_, self.cv_score_ = None, np.nan
-        self.__dict__.pop("_importances", None)
 
     # --- Files -----------------------------------------------------------------------------------
 
@@ -267,7 +265,7 @@ class TableEstimator(TableAnswers):
         self.estimator_, self._known = state["estimator"], {}
         if state.get("companion") is not None:
             companion = revived(state["companion"], self.estimator_)
-            self._known["companion"] = KeptCompanion.of(self.estimator_, companion)
+            self._known["companion"] = Kept.of(self.estimator_.members, companion)
 
     def _extra_state(self) -> dict[str, Any]:
         """What a file holds beside the common parts."""
