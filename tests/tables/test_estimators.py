@@ -19,11 +19,14 @@ from frames import messy
 from houses import TARGETS, fitted, houses
 from locallinear import (
     FALLClassifier,
+    FALLClassifierCV,
+    FALLEnsembleClassifier,
     FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
     TableClassifier,
     TableRegressor,
+    load,
 )
 from locallinear.tables import answers
 from locallinear.tables.importances import importances_of
@@ -236,6 +239,45 @@ def test_classifiers_have_labels_of_any_type():
         assert model.predict_set(frame[:5]).shape == (5, 2)
         assert 0.5 < model.cv_score_ <= 1
         assert set(model.predict(frame)) <= set(model.classes_)
+
+
+CLASSIFIERS = [
+    FALLClassifier(5),
+    FALLClassifierCV(FEW),
+    FALLClassifierCV(FEW, time_budget=60.0),
+    FALLEnsembleClassifier(2, search=None),
+    FALLEnsembleClassifier(2, search=FEW),
+]
+
+
+@pytest.mark.parametrize("inside", CLASSIFIERS, ids=str)
+def test_classes_of_the_first_partial_fit_may_occur_later(inside, path):
+    frame, price = messy(60)
+    labels, late = np.where(price > 60, "dear", "cheap"), frame[:5]
+    model = TableClassifier(inside, random_state=0)
+    model.partial_fit(frame[5:], labels[5:], classes=["none", "dear", "cheap"])
+    assert model.classes_.tolist() == ["cheap", "dear", "none"]
+    assert model.cv_prediction_.shape == (55, 3)
+    assert model.predict_proba(late)[:, 2].max() < 0.4
+    model.partial_fit(late, ["none"] * 5, classes=["cheap", "dear", "none"])
+    assert model.predict(late).tolist() == ["none"] * 5
+    model.save(path)
+    assert_array_equal(load(path).predict_proba(frame), model.predict_proba(frame))
+
+
+@pytest.mark.parametrize("inside", CLASSIFIERS, ids=str)
+def test_other_classes_than_those_of_the_first_call_are_refused(inside):
+    frame, price = messy(60)
+    labels = np.where(price > 60, "dear", "cheap")
+    model = TableClassifier(inside, random_state=0)
+    with pytest.raises(ValueError, match=r"y has the class 'dear'.* name all classes in its first"):
+        model.partial_fit(frame, labels, classes=["cheap", "none"])
+    assert not model.__sklearn_is_fitted__()
+    model.partial_fit(frame, labels, classes=["dear", "cheap"])
+    with pytest.raises(ValueError, match="classes must be those of the first call"):
+        model.partial_fit(frame, labels, classes=["cheap", "dear", "none"])
+    with pytest.raises(ValueError, match="y has the class 'none'"):
+        model.partial_fit(frame[:1], ["none"])
 
 
 def test_arrays_of_numbers_are_tables_too():

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks.inputs import check_classes
 from ..ensemble.estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -327,7 +328,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         ----------
         X, y, sample_weight : as for `fit`
         classes : array-like, optional
-            Not needed: all classes must occur in the first call.
+            In the first call: all classes that will ever occur.
 
         Returns
         -------
@@ -335,7 +336,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """
         with self.writing():
             if not self.__sklearn_is_fitted__():
-                return self._fit(X, y, sample_weight, None)
+                return self._fit(X, y, sample_weight, None, classes)
+            check_classes(classes, self.classes_)
             self.learn_and_note(X, y, sample_weight)
         return self
 

@@ -101,17 +101,19 @@ class TableEstimator(TableAnswers):
         """
         return self._fit(X, y, sample_weight, groups)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any = None) -> Self:
         budget = Budget(self.time_budget)
         with self.writing():
             fresh = self.unfitted()
-            fresh._fit_fresh(budget, X, y, sample_weight, groups)
+            fresh._fit_fresh(budget, X, y, sample_weight, groups, classes)
             self.become(fresh)
         budget.warn_if_late(stacklevel=5)
         return self
 
-    def _fit_fresh(self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Fit, as an estimator that nobody reads yet."""
+    def _fit_fresh(
+        self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any
+    ) -> None:
+        """Fit, as an estimator that nobody reads yet; y may lack some of the `classes`."""
         table, y, left_out, types = read_inputs(self, X, y, self.types)
         targets, self.target_names_ = self._read_targets(y)
         self._check_lengths(table, targets)
@@ -132,6 +134,7 @@ class TableEstimator(TableAnswers):
             seed=seed,
             verbose=self.verbose,
             budget=budget,
+            classes=None if classes is None else np.unique(classes),
         )
         self._choose_scale(task)
         task = replace(task, y=self.to_model_scale(targets))
