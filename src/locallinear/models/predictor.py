@@ -135,7 +135,7 @@ class Predictor(Facts, WithoutItself, Moments):
 
     def as_users_see(self, prediction: Array) -> Array:
         """Numeric predictions (q, m) in the shape that y had; scores of classes as they are."""
-        return prediction[:, 0] if getattr(self, "_one_target", False) else prediction
+        return prediction[:, 0] if self.one_target else prediction
 
     def _loo_prediction(self) -> Array:
         return self.as_users_see(self.loo_numeric())

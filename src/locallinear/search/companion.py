@@ -111,7 +111,7 @@ def companion_of(
     if is_classifier(estimator):
         y = estimator.classes_[Y.argmax(axis=1)]
     else:
-        y = Y[:, 0] if accurate.one_target else Y
+        y = accurate.as_users_see(Y)
     weights = accurate.training_weights()
     rows = np.arange(len(X))
     if not budget.is_endless:

@@ -47,10 +47,9 @@ def _check_model(model: Any, estimator: Any) -> None:
     require(model.feature_names == accurate.feature_names, wrong)
     require(model.target_names == accurate.target_names, wrong)
     require(model.n_samples_fit_ <= accurate.n_samples_fit_, wrong)
+    require(model.one_target == accurate.one_target, wrong)
     if is_classifier(estimator):
         require(np.array_equal(model.classes_, estimator.classes_), wrong)
-    else:
-        require(model.one_target == accurate.one_target, wrong)
 
 
 def _check_curve(curve: Any, n_regimes: int) -> None:
