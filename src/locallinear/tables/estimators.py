@@ -278,7 +278,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         The parameters that the search chose.
     cv_prediction_ : array (n, m) or None
         Probabilities of the training rows by models that had not seen them, as for
-        `TableRegressor`.
+        `TableRegressor`. The map from scores to probabilities, `calibration_` of `estimator_`, is
+        fitted to all of them.
     cv_score_ : float
         Accuracy of these predictions; NaN without them.
     target_names_ : list of str

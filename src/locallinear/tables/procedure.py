@@ -3,8 +3,10 @@
 The rows are cut into folds once. The search compares configurations on these folds (of many rows,
 on a sample of them). For the judgement, the rows of each fold are predicted by the configuration
 that is best on the *other* folds, fitted on the other folds: what is judged is the procedure, and
-no row has a say in the choice of the model that predicts it. It costs one fit per fold and no
-second search. Axis letters: n rows, d features, m targets.
+no row has a say in the choice of the configuration that predicts it. It costs one fit per fold and
+no second search. Two things are fitted to all folds at once: the map from scores of classes to
+probabilities, which has two numbers, and an ensemble's kinds and shares. Axis letters: n rows, d
+features, m targets.
 """
 
 from dataclasses import dataclass
