@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import NotFittedError
 
 from locallinear import FALLClassifier, FALLRegressor
 from reference import ReferenceFALL
@@ -78,6 +79,15 @@ def test_the_predicted_class_has_the_largest_score_and_probability(seed):
     assert_array_equal(predicted, model.predict_proba(Q).argmax(axis=1))
     scores = model.explain(Q).prediction
     assert_allclose(scores[np.arange(len(Q)), predicted], scores.max(axis=1), atol=1e-9)
+
+
+def test_scores_of_classes_are_of_several_targets():
+    X, y, _, _ = blobs(0)
+    model = FALLClassifier(6, random_state=0)
+    with pytest.raises(NotFittedError):
+        _ = model.one_target
+    assert not model.fit(X, y).one_target
+    assert not model.fit(X, y * 0).one_target
 
 
 def test_explanation_has_a_column_a_class():

@@ -19,6 +19,7 @@ from locallinear import (
 )
 from locallinear.kernels.local.combine import margins
 from locallinear.kernels.local.spread import conformal_quantiles, fit_exponents, mean_growth
+from locallinear.models import intervals
 from locallinear.models.cv_plus import _ends
 from locallinear.models.surroundings import predict_samples
 from searches import GRID
@@ -320,6 +321,20 @@ def test_files_and_pickles_keep_what_intervals_need(make_problem, path):
         assert_allclose(again.predict_interval(Q), expected, rtol=1e-9)
         assert_allclose(again.novelty(Q), model.novelty(Q))
         assert "_known" not in model.__getstate__()
+
+
+@pytest.mark.parametrize(("method", "name"), [("local", "Conformal"), ("cv+", "CVPlus")])
+def test_calls_with_and_without_groups_in_turn_compute_each_once(method, name, monkeypatch):
+    X, y = noisy(60)
+    made, kind = [], getattr(intervals, name)
+    monkeypatch.setattr(intervals, name, lambda *given: made.append(given) or kind(*given))
+    model, groups = FALLRegressor(9, random_state=0).fit(X, y), np.arange(60) // 6
+    found = [
+        [model.predict_interval(X[:3], 0.8, method=method, groups=each) for each in (None, groups)]
+        for _ in range(3)
+    ]
+    assert_array_equal(found[0], found[2])
+    assert len(made) == 2
 
 
 def test_intervals_follow_what_was_added_removed_and_set(make_problem):

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
 
 import locallinear
 from locallinear import (
@@ -21,6 +22,7 @@ from locallinear import (
     FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
+    TableClassifier,
     TableRegressor,
 )
 from locallinear.models.samples import Column
@@ -169,6 +171,29 @@ def test_writers_take_turns():
     nearest = model.set_params(n_neighbors=1, alpha=1e-9).predict(new.reshape(-1, 3))
     assert_allclose(nearest, new.reshape(-1, 3).sum(axis=1), atol=1e-5)
     assert np.isfinite(model.predict(Q)).all()
+
+
+UNFITTED = [FALLRegressor(8), FALLClassifier(8), TableRegressor(FALLRegressor(8))]
+UNFITTED += [TableClassifier(FALLClassifier(8)), FALLEnsembleRegressor(2, search=None)]
+UNFITTED += [FALLEnsembleClassifier(2, search=None)]
+
+
+@pytest.mark.parametrize("unfitted", UNFITTED, ids=lambda model: type(model).__name__)
+def test_the_first_partial_fits_of_several_threads_lose_no_sample(unfitted):
+    model = clone(unfitted).set_params(random_state=0)
+    rng, n_threads = np.random.default_rng(3), 3
+    parts, together = rng.uniform(size=(n_threads, 40, 3)), threading.Barrier(n_threads)
+
+    def add(X):
+        together.wait()
+        model.partial_fit(X, X[:, 0] > 0.5 if is_classifier(model) else X.sum(axis=1))
+
+    writers = [threading.Thread(target=add, args=(X,)) for X in parts]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert model.n_samples_fit_ == n_threads * 40
 
 
 def test_intervals_and_explanations_belong_to_the_moment_of_the_question():

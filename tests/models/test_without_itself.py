@@ -148,6 +148,19 @@ def test_an_ensemble_leaves_the_sample_out_of_every_member(make_problem):
     assert_allclose(model.loo_prediction_, members)
 
 
+@pytest.mark.parametrize("n_near", [0, 3, 12, 1000])
+def test_neighbours_of_samples_and_others_together_are_those_of_each_alone(make_problem, n_near):
+    X, y, Q = make_problem()
+    model = FALLRegressor(9, n_neighbors=5, random_state=0).fit(X, y)
+    Z = model.feature_space.transform(np.vstack([X[:4], Q[:3]]))
+    shares, near = model.shares(Z, np.array([0, 1, 2, 3, -1, -1, -1]), n_near)
+    assert near.shape == (7, min(max(n_near, 5), len(X) - 1))
+    for rows, numbers in ((slice(4), np.arange(4)), (slice(4, None), None)):
+        expected = model.shares(Z[rows], numbers, n_near)
+        assert_array_equal(shares[rows], expected[0])
+        assert_array_equal(near[rows], expected[1][:, : near.shape[1]])
+
+
 def test_predictions_without_itself_follow_what_was_added_removed_and_set(make_problem):
     X, y, Q = make_problem(n=80)
     model = FALLRegressor(random_state=0).fit(X, y)

@@ -211,6 +211,23 @@ def test_random_grids_of_a_classifier_with_sample_weights(scoring):
     compare_weighted(search, X, y, weight)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_very_many_samples_some_decide_as_in_the_loop(weighted, monkeypatch):
+    monkeypatch.setattr("locallinear.models.assignment.MAX_DECIDING", 100)
+    X, y = problem(600)
+    grid = {
+        "assignment_neighbors": [1, 4, 15],
+        "n_anchors": [5, 12],
+        "neighborhood": ["euclidean", "forest"],
+    }
+    search = FALLRegressorCV(grid, scoring="neg_mean_squared_error", random_state=0)
+    if weighted:
+        weight = np.random.default_rng(0).integers(0, 4, len(X))
+        compare_weighted(search, X, y, weight)
+    else:
+        compare(search, X, y)
+
+
 def wide_grid(n_alphas):
     """Many choices of anchors, and many values of λ."""
     return {

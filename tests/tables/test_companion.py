@@ -105,6 +105,17 @@ def test_a_model_of_few_regimes_is_its_own_companion_in_a_file_too(path, tmp_pat
     assert len(page["regimes"]) == len(np.unique(model.estimator_.labels_))
 
 
+@pytest.mark.parametrize("n_anchors", [5, 40])
+def test_classes_that_do_not_occur_yet_are_those_of_the_companion_and_its_page(n_anchors):
+    frame = two_laws()
+    labels = np.where(frame.pop("y") > 0, "high", "low")
+    model = TableClassifier(FALLClassifier(n_anchors), random_state=0)
+    model.partial_fit(frame, labels, classes=["high", "low", "none"])
+    assert model.companion(2).model.classes_.tolist() == ["high", "low", "none"]
+    page = report_data(model, frame, labels, max_rows=5)
+    assert page["targets"] == ["high", "low", "none"]
+
+
 def test_an_interrupted_companion_is_not_kept(model, monkeypatch):
     fresh = fitted()
 

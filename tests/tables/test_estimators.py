@@ -1,5 +1,6 @@
 """TableRegressor and TableClassifier: exact by column, and in scikit-learn's world."""
 
+import copy
 import io
 
 import numpy as np
@@ -18,12 +19,17 @@ from frames import messy
 from houses import TARGETS, fitted, houses
 from locallinear import (
     FALLClassifier,
+    FALLClassifierCV,
+    FALLEnsembleClassifier,
     FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
     TableClassifier,
     TableRegressor,
+    load,
 )
+from locallinear.tables import answers
+from locallinear.tables.importances import importances_of
 from locallinear.tables.table import TableError
 
 FEW = {"n_neighbors": [3, 8], "n_anchors": [5], "neighborhood": ["euclidean", "learned"]}
@@ -235,6 +241,45 @@ def test_classifiers_have_labels_of_any_type():
         assert set(model.predict(frame)) <= set(model.classes_)
 
 
+CLASSIFIERS = [
+    FALLClassifier(5),
+    FALLClassifierCV(FEW),
+    FALLClassifierCV(FEW, time_budget=60.0),
+    FALLEnsembleClassifier(2, search=None),
+    FALLEnsembleClassifier(2, search=FEW),
+]
+
+
+@pytest.mark.parametrize("inside", CLASSIFIERS, ids=str)
+def test_classes_of_the_first_partial_fit_may_occur_later(inside, path):
+    frame, price = messy(60)
+    labels, late = np.where(price > 60, "dear", "cheap"), frame[:5]
+    model = TableClassifier(inside, random_state=0)
+    model.partial_fit(frame[5:], labels[5:], classes=["none", "dear", "cheap"])
+    assert model.classes_.tolist() == ["cheap", "dear", "none"]
+    assert model.cv_prediction_.shape == (55, 3)
+    assert model.predict_proba(late)[:, 2].max() < 0.4
+    model.partial_fit(late, ["none"] * 5, classes=["cheap", "dear", "none"])
+    assert model.predict(late).tolist() == ["none"] * 5
+    model.save(path)
+    assert_array_equal(load(path).predict_proba(frame), model.predict_proba(frame))
+
+
+@pytest.mark.parametrize("inside", CLASSIFIERS, ids=str)
+def test_other_classes_than_those_of_the_first_call_are_refused(inside):
+    frame, price = messy(60)
+    labels = np.where(price > 60, "dear", "cheap")
+    model = TableClassifier(inside, random_state=0)
+    with pytest.raises(ValueError, match=r"y has the class 'dear'.* name all classes in its first"):
+        model.partial_fit(frame, labels, classes=["cheap", "none"])
+    assert not model.__sklearn_is_fitted__()
+    model.partial_fit(frame, labels, classes=["dear", "cheap"])
+    with pytest.raises(ValueError, match="classes must be those of the first call"):
+        model.partial_fit(frame, labels, classes=["cheap", "dear", "none"])
+    with pytest.raises(ValueError, match="y has the class 'none'"):
+        model.partial_fit(frame[:1], ["none"])
+
+
 def test_arrays_of_numbers_are_tables_too():
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[::7, 0] = np.nan
@@ -252,6 +297,24 @@ def test_importances_are_of_all_columns_of_the_frame(units):
     assert sum(shares.values()) == pytest.approx(1)
     assert shares["id"] == 0
     assert max(shares, key=shares.get) in {"size", "district"}
+
+
+def test_importances_are_of_the_rows_of_now_also_where_rows_came_meanwhile(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, more = rng.normal(size=(2, 60, 3))
+    model = TableRegressor(FALLRegressor(5), target="identity", random_state=0).fit(X, X[:, 1])
+    before = copy.deepcopy(model).feature_importances_
+
+    def while_rows_come(encoding, estimator):
+        model.partial_fit(more, 9 * more[:, 0])
+        return importances_of(encoding, estimator)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "importances_of", while_rows_come)
+        assert_array_equal(model.feature_importances_, before)
+    after = copy.deepcopy(model).feature_importances_
+    assert np.abs(after - before).max() > 0.1
+    assert_array_equal(model.feature_importances_, after)
 
 
 def test_the_model_inside_is_chosen():

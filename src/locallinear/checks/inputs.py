@@ -138,6 +138,17 @@ def check_classes(classes: ArrayLike | None, known: NDArray) -> None:
         )
 
 
+def check_known_labels(y: NDArray, known: NDArray) -> None:
+    """Refuse samples of other classes than these."""
+    unknown = ~np.isin(y, known)
+    if unknown.any():
+        raise ValueError(
+            f"y has the class {y[unknown].tolist()[0]!r}, which the model was not fitted with "
+            f"({known.tolist()}); fit again, or begin with partial_fit and name all classes in its "
+            "first call"
+        )
+
+
 def _check_magnitudes(values: Array, name: str, *, allow_tiny: bool) -> None:
     """Refuse numbers with infinite squares, and columns whose squares are all lost to rounding."""
     xp = namespace(values)

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from ..arrays import at, cast, empty, flat_nonzero, is_numpy, moved, namespace
-from ..geometry.nearness import Index
+from ..geometry.nearness import Geometry, Index
 from ..geometry.neighbors import leave_out
 from ..kernels.local import models as local_models
 from ..kernels.local.combine import cut_at
@@ -63,13 +63,19 @@ def assign_all(
     Parallel(n_jobs, require="sharedmem")(delayed(assign)(*each) for each in fitted)
 
 
-def deciding_rows(samples: Samples) -> Rows | None:
-    """The rows whose errors decide the anchors of all samples; None for all of them."""
+def deciding_index(
+    geometry: Geometry, samples: Samples, neighbors: Index
+) -> tuple[Index, Rows | None]:
+    """What finds the samples whose errors decide the anchors of all samples, and their rows.
+
+    Where all samples decide, that is `neighbors`, and there are no rows: None.
+    """
     if samples.n_searchable <= MAX_DECIDING:
-        return None
+        return neighbors, None
     mask = samples.searchable
     rows = samples.rows() if mask is None else flat_nonzero(mask)
-    return rows[:: -(-rows.shape[0] // MAX_DECIDING)]
+    deciding = rows[:: -(-rows.shape[0] // MAX_DECIDING)]
+    return geometry.index(at(samples.points, deciding), None), deciding
 
 
 def _find_votes(
@@ -81,23 +87,43 @@ def _find_votes(
     n_jobs: int | None,
 ) -> Votes:
     """The samples whose errors decide, found by their nearness."""
-    n, points, weights = samples.n_stored, samples.points, samples.get("weights")
-    A = min(total, samples.n_searchable)
-    near = empty((n, A), samples["labels"])
-    for block in row_chunks(n, A * 16, like=points):
-        near[block, ...] = cast(neighbors.query(points[block, ...], A, n_jobs)[1], near)
+    weights = samples.get("weights")
+    near = nearest_deciding(samples, neighbors, deciding, total, n_jobs)
     if deciding is None:
         shares = cast(assignment_shares(near, weights, total), Y)
         return Votes(samples["Z"], Y, near, shares, None)
-    # The sample itself first, then the nearest others.
-    rows = moved(np.arange(n), points)
-    near = without_itself(near, deciding, rows)
-    together = namespace(near).concat([rows[:, None], at(deciding, near)], axis=1)
-    shares = cast(assignment_shares(together, weights, total), Y)
+    shares = cast(assignment_shares(with_itself(near, deciding), weights, total), Y)
     others = shares[:, 1:]
     if is_numpy(others):
         others = np.ascontiguousarray(others)
     return Votes(at(samples["Z"], deciding), at(Y, deciding), near, others, shares[:, 0])
+
+
+def nearest_deciding(
+    samples: Samples, neighbors: Index, deciding: Rows | None, total: int, n_jobs: int | None
+) -> NDArray[np.int32]:
+    """The samples whose errors decide each sample's anchor, nearest first, (n, A).
+
+    Parameters as for `assign_all`. Where only some decide, these are positions among them, of
+    the A nearest beside the sample itself.
+    """
+    n, points = samples.n_stored, samples.points
+    A, xp = min(total, samples.n_searchable), namespace(points)
+    near = empty((n, A), xp.empty_like(points[:, 0], dtype=xp.int32))
+    for block in row_chunks(n, A * 16, like=points):
+        near[block, ...] = cast(neighbors.query(points[block, ...], A, n_jobs)[1], near)
+    if deciding is None:
+        return near
+    return without_itself(near, deciding, moved(np.arange(n), points))
+
+
+def with_itself(near: NDArray[np.int32], deciding: Rows) -> Rows:
+    """The rows of each sample itself and of the nearest others, which decide its anchor, (n, A).
+
+    `near` (n, A − 1) are positions of these others in `deciding`.
+    """
+    rows = moved(np.arange(near.shape[0]), near)
+    return namespace(near).concat([rows[:, None], at(deciding, near)], axis=1)
 
 
 def without_itself(near: NDArray[np.int32], deciding: Rows, rows: Rows) -> NDArray[np.int32]:

@@ -9,7 +9,12 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_numpy, moved, namespace
-from ..checks.inputs import check_classes, validated_classes, validated_targets
+from ..checks.inputs import (
+    check_classes,
+    check_known_labels,
+    validated_classes,
+    validated_targets,
+)
 from ..io import register
 from .calibration import Calibrated
 from .fall import FALL
@@ -433,13 +438,7 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
         self._target_names = [str(c) for c in classes]
 
     def _one_hot(self, y: NDArray) -> Array:
-        unknown = ~np.isin(y, self.classes_)
-        if unknown.any():
-            raise ValueError(
-                f"y has the class {y[unknown].tolist()[0]!r}, which the model was not fitted with "
-                f"({self.classes_.tolist()}); fit again, or begin with partial_fit and name all "
-                "classes in its first call"
-            )
+        check_known_labels(y, self.classes_)
         return (y[:, None] == self.classes_).astype(np.float64)
 
 

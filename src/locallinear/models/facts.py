@@ -84,9 +84,10 @@ class Facts(Named):
 
     @property
     def one_target(self) -> bool:
-        """Whether predictions are (q,) and not (q, m)."""
-        check_is_fitted(self)
-        return self._one_target
+        """Whether predictions are (q,) and not (q, m); scores of classes never are."""
+        if "_one_target" not in self.__dict__:
+            check_is_fitted(self)
+        return getattr(self, "_one_target", False)
 
     def take_names(self, other: "Facts") -> None:
         """Call features and targets as another model of the same samples does."""

@@ -23,7 +23,7 @@ from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .anchor_samples import AnchorSamples
 from .anchors import neighborhood_weights, neighborhoods, place_anchors, rows_of_points
-from .assignment import assign_all, deciding_rows
+from .assignment import assign_all, deciding_index
 from .fitted import Fitted
 from .samples import Samples, weights_above_zero
 
@@ -168,8 +168,8 @@ def _assign_all(parameters: Parameters, siblings: Sequence[Fitted], Y: Array) ->
     first = siblings[0]
     samples, neighbors = first.samples, first.neighbors
     total = parameters.assignment_neighbors
-    deciding = deciding_rows(samples) if total > 1 else None
-    if deciding is not None:
-        neighbors = first.geometry.index(at(samples.points, deciding), None)
+    deciding = None
+    if total > 1:
+        neighbors, deciding = deciding_index(first.geometry, samples, neighbors)
     assigned = [(fitted.samples, fitted.models) for fitted in siblings]
     assign_all(assigned, neighbors, deciding, Y, total, parameters.n_jobs)

@@ -39,6 +39,11 @@ def _warn_if_too_few(n: float, coverage: float, *, missed_at: int) -> None:
     )
 
 
+def _kept_name(name: str, groups: NDArray | None) -> str:
+    """Under what name something is kept: calls with and without groups take turns."""
+    return name if groups is None else f"{name} of groups"
+
+
 class HowSure(Influence):
     """What regressors and classifiers say about what they know.
 
@@ -80,10 +85,11 @@ class HowSure(Influence):
         """The errors of the samples, and what tells their size: computed once, until a change."""
         members = self.at_this_moment().members
         check_on_processor(self, members[0].place, "what a model knows about its errors")
-        kept = self._known.get("errors")
+        name = _kept_name("errors", groups)
+        kept = self._known.get(name)
         if kept is None or not kept.holds_for(members, groups):
             kept = Conformal(members, getattr(self, "n_jobs", None), groups)
-            self._known["errors"] = kept
+            self._known[name] = kept
         return kept
 
 
@@ -184,10 +190,11 @@ class Intervals(HowSure):
     def _cv_plus(self, groups: NDArray | None) -> CVPlus:
         """The estimator without each of the folds: fitted once, until a change."""
         check_on_processor(self, self.members[0].place, "an interval of method cv+")
-        kept = self._known.get("folds")
+        name = _kept_name("folds", groups)
+        kept = self._known.get(name)
         if kept is None or not kept.holds_for(self.members, groups):
             kept = CVPlus(self, groups)
-            self._known["folds"] = kept
+            self._known[name] = kept
         return kept
 
 

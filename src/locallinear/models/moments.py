@@ -9,6 +9,7 @@ updates one attribute. Whatever breaks off before that assignment leaves the est
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any, ClassVar, Self
 
@@ -29,6 +30,23 @@ def same_states(members: Sequence[Any], states: Sequence[tuple[Any, ...]]) -> bo
         member.state_key[0] is state[0] and member.state_key[1:] == state[1:]
         for member, state in zip(members, states, strict=True)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A value that was computed once from fitted models, and the states that these had."""
+
+    value: Any
+    states: list[tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, members: Sequence[Any], value: Any) -> "Kept":
+        """A value that was computed from models as they are now."""
+        return cls(value, [member.state_key for member in members])
+
+    def holds_for(self, members: Sequence[Any]) -> bool:
+        """Whether nothing of the models has changed since."""
+        return same_states(members, self.states)
 
 
 class Moments(BaseEstimator):

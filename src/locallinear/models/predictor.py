@@ -135,7 +135,7 @@ class Predictor(Facts, WithoutItself, Moments):
 
     def as_users_see(self, prediction: Array) -> Array:
         """Numeric predictions (q, m) in the shape that y had; scores of classes as they are."""
-        return prediction[:, 0] if getattr(self, "_one_target", False) else prediction
+        return prediction[:, 0] if self.one_target else prediction
 
     def _loo_prediction(self) -> Array:
         return self.as_users_see(self.loo_numeric())
@@ -156,7 +156,7 @@ class Predictor(Facts, WithoutItself, Moments):
         K weights.
         """
         if without is not None and (without < 0).any():
-            return self._shares_of_both(Z, without)
+            return self._shares_of_both(Z, without, n_near)
         check_after_fit(self)
         fitted, K = self.fitted, self.n_neighbors
         samples, query = fitted.samples, fitted.neighbors.query
@@ -187,14 +187,15 @@ class Predictor(Facts, WithoutItself, Moments):
         sample_weights = None if of_samples is None else at(of_samples, near[:, :K])
         return combine.normalised(neighbor_weights(distances[:, :K], self.weights, sample_weights))
 
-    def _shares_of_both(self, Z: Array, without: Rows) -> tuple[Array, Rows]:
+    def _shares_of_both(self, Z: Array, without: Rows, n_near: int) -> tuple[Array, Rows]:
         """The same where some queries are samples, and others are not."""
-        is_sample = without >= 0
-        shares = empty((len(Z), self.n_neighbors), Z)
-        near = np.empty(shares.shape, dtype=np.intp)
+        is_sample, K = without >= 0, self.n_neighbors
+        n_near = max(K, min(n_near, self.fitted.samples.n_searchable - 1))  # alike for both
+        shares = empty((len(Z), K), Z)
+        near = np.empty((len(Z), n_near), dtype=np.intp)
         for rows, numbers in ((is_sample, without[is_sample]), (~is_sample, None)):
             if rows.any():
-                shares[rows], near[rows] = self.shares(Z[rows], numbers)
+                shares[rows], near[rows] = self.shares(Z[rows], numbers, n_near)
         return shares, near
 
     # --- Explaining ---------------------------------------------------------------------------

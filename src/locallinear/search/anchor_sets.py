@@ -35,7 +35,7 @@ class AnchorSet:
         self._moments_kept: dict[tuple[int, int, bool], Moments] = {}
         if anchors.models is None:
             n_near = min(max(fold.grid["n_anchor_neighbors"]), fold.n_searchable)
-            located = fold.nearness.points(anchors.points)
+            located = fold.geometry.nearness.points(anchors.points)
             self.near = fold.neighbors.query(located, n_near, fold.n_jobs)[1]
 
     @property

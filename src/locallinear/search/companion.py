@@ -111,7 +111,7 @@ def companion_of(
     if is_classifier(estimator):
         y = estimator.classes_[Y.argmax(axis=1)]
     else:
-        y = Y[:, 0] if accurate.one_target else Y
+        y = accurate.as_users_see(Y)
     weights = accurate.training_weights()
     rows = np.arange(len(X))
     if not budget.is_endless:
@@ -119,7 +119,9 @@ def companion_of(
     samples = X[rows], y[rows], None if weights is None else weights[rows]
     wanted = [] if n_regimes is None else [n_regimes]
     grid = SIMPLE | {"n_anchors": sorted({*SIMPLE["n_anchors"], *wanted})}
-    kind = FALLClassifierCV if is_classifier(estimator) else FALLRegressorCV
+    kind, known = FALLRegressorCV, {}
+    if is_classifier(estimator):
+        kind, known = FALLClassifierCV, {"classes": estimator.classes_}  # samples may lack some
     search = kind(
         grid,
         prefer="simple",
@@ -127,10 +129,10 @@ def companion_of(
         max_samples=MOST_SAMPLES,
         n_jobs=n_jobs,
         random_state=random_state,
-    ).fit_within(Budget(time_budget and SEARCHED * time_budget), *samples)
+    ).fit_within(Budget(time_budget and SEARCHED * time_budget), *samples, **known)
     curve, best = search.simplicity_, search.best_estimator_
     if n_regimes is not None:
-        best = _with_anchors(search, n_regimes, *samples)
+        best = _with_anchors(search, n_regimes, *samples, **known)
     best.take_names(accurate)
     return Companion(best, _explained(estimator, best, X, y, weights, budget), curve)
 
@@ -147,7 +149,9 @@ def _folds(y: NDArray, classify: bool, seed: int) -> KFold | StratifiedKFold:
     return kind(N_FOLDS, shuffle=True, random_state=seed)
 
 
-def _with_anchors(search: Any, n_anchors: int, X: Array, y: NDArray, weights: Array | None) -> FALL:
+def _with_anchors(
+    search: Any, n_anchors: int, X: Array, y: NDArray, weights: Array | None, **known: Any
+) -> FALL:
     """The best configuration with this number of anchors, fitted on all samples."""
     curve, results = search.simplicity_, search.cv_results_
     at = np.flatnonzero(curve["n_anchors"] == n_anchors)
@@ -162,7 +166,7 @@ def _with_anchors(search: Any, n_anchors: int, X: Array, y: NDArray, weights: Ar
         name.removeprefix("param_"): value.item() if isinstance(value, np.generic) else value
         for name, value in columns.items()
     }
-    return clone(search.best_estimator_).set_params(**params).fit(X, y, weights)
+    return clone(search.best_estimator_).set_params(**params).partial_fit(X, y, weights, **known)
 
 
 def _explained(

@@ -236,6 +236,7 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
         y: NDArray[Any],
         weights: Array | None,
         splits: list[tuple[Rows, Rows]],
+        classes: NDArray[Any] | None = None,
     ) -> dict[str, Any]:
         """The map to probabilities that fits the samples best that the splits had left out.
 
@@ -249,13 +250,14 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
         else:
             found, self._finalists = Finalists([[self.best_index_]]), None
         neighborhoods: Any = self.cv_results_.get("param_neighborhood", [])  # one row needs none
+        every = np.unique(y) if classes is None else classes
         show = bool(self.verbose) and len(found.rows) > 1
         with Bar(len(found.rows), "finalists", title="Comparing probabilities", show=show) as bar:
             for row in found.rows:
                 if found.maps and not search.schedule.has_time_for(neighborhoods[row]):
                     break
                 try:
-                    found.judge(row, search.predictions_of(row), y, weights, splits)
+                    found.judge(row, search.predictions_of(row), y, weights, splits, every)
                 except KeyboardInterrupt:
                     if not found.maps:
                         raise

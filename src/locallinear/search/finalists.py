@@ -54,9 +54,13 @@ class Finalists:
         y: NDArray[Any],
         weights: Array | None,
         splits: list[Split],
+        classes: NDArray[Any],
     ) -> None:
-        """Fit the map of a row to its predictions of each split's test samples, and sum losses."""
-        classes, tests = np.unique(y), [test for _, test in splits]
+        """Fit the map of a row to its predictions of each split's test samples, and sum losses.
+
+        `classes` are all that there are; y may lack some.
+        """
+        tests = [test for _, test in splits]
         parts = zip(predictions, splits, strict=True)
         scores = np.concatenate(
             [scores_of_all(part, y[train], classes) for part, (train, _) in parts]

@@ -19,7 +19,12 @@ from ..geometry.nearness import fit_geometry
 from ..kernels.local import models as local_models
 from ..kernels.local.combine import normalised
 from ..models.anchors import Anchors, place_anchors
-from ..models.assignment import assignment_shares
+from ..models.assignment import (
+    assignment_shares,
+    deciding_index,
+    nearest_deciding,
+    with_itself,
+)
 from ..models.neighbors import Rule, neighbor_weights
 from ..models.samples import Samples, weights_above_zero
 from ..runtime.chunks import BLOCK_BYTES, row_chunks
@@ -111,7 +116,7 @@ class Fold:
         seed: int,
         n_jobs: int | None,
     ):
-        geometry, self.Z = fit_geometry(
+        self.geometry, self.Z = fit_geometry(
             X,
             Y,
             weights,
@@ -119,12 +124,11 @@ class Fold:
             random_state=seed,
             n_jobs=n_jobs,
         )
-        self.space, self.nearness = geometry.space, geometry.nearness
         self.Y, self.weights = Y, weights
-        samples = Samples.located(geometry, weights_above_zero(weights), Z=self.Z)
-        self.points, self.n_searchable = samples.points, samples.n_searchable
-        self.neighbors = geometry.index(samples.points, samples.searchable)
-        self.queries, query_points = geometry.locate(queries)
+        self.samples = Samples.located(self.geometry, weights_above_zero(weights), Z=self.Z)
+        self.n_searchable = self.samples.n_searchable
+        self.neighbors = self.geometry.index(self.samples.points, self.samples.searchable)
+        self.queries, query_points = self.geometry.locate(queries)
         numbers = np.array(grid["n_neighbors"])
         # Increasing numbers of neighbours of a prediction.
         self.neighbor_counts = np.unique(numbers[numbers <= self.n_searchable]).tolist()
@@ -152,12 +156,14 @@ class Fold:
         return np.einsum("nd,nd->n", self.Z, self.Z)[self.near]
 
     @cached_property
-    def sample_neighbors(self) -> Rows:
-        """The nearest samples of each sample, itself included, (n, A)."""
-        n_near = min(max(self.grid["assignment_neighbors"]), self.n_searchable)
-        return self.neighbors.query(self.points, n_near, self.n_jobs)[1]
+    def sample_neighbors(self) -> NDArray[np.integer]:
+        """The nearest samples whose errors decide each one's anchor, itself included, (n, A)."""
+        index, deciding = deciding_index(self.geometry, self.samples, self.neighbors)
+        total = max(self.grid["assignment_neighbors"])
+        near = nearest_deciding(self.samples, index, deciding, total, self.n_jobs)
+        return near if deciding is None else with_itself(near, deciding)
 
-    def assignment_shares(self, n_near: int) -> tuple[Rows, Array]:
+    def assignment_shares(self, n_near: int) -> tuple[NDArray[np.integer], Array]:
         """The samples whose errors decide a sample's anchor, (n, A), and how much each counts."""
         near = self.sample_neighbors[:, : min(n_near, self.n_searchable)]
         return near, assignment_shares(near, self.weights, n_near)
@@ -226,7 +232,9 @@ class Fold:
 
     def _place(self, selection: Any, models: Any, k: int) -> Anchors:
         m = self.Y.shape[1]
-        return place_anchors(selection, models, k, self.space, self.Z, m, self.weights, self.seed)
+        return place_anchors(
+            selection, models, k, self.geometry.space, self.Z, m, self.weights, self.seed
+        )
 
 
 class Weighting:

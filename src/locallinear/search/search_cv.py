@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
+from ..checks.inputs import check_known_labels
 from ..checks.parameters import GEOMETRY, N_JOBS, Floats
 from ..models.fall import FALL
 from ..runtime.budgets import Budget
@@ -111,17 +112,31 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         return self
 
     def fit_within(
-        self, budget: Budget, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        budget: Budget,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        classes: ArrayLike | None = None,
     ) -> Self:
-        """Fit within a budget that may have begun before, in place of `time_budget`."""
+        """Fit within a budget that may have begun before, in place of `time_budget`.
+
+        `classes` are all those of a classifier, where y may lack some.
+        """
         with self.writing():
             fresh = self.unfitted()
-            fresh._fit_fresh(budget, X, y, sample_weight, groups)
+            fresh._fit_fresh(budget, X, y, sample_weight, groups, classes)
             return self.become(fresh)
 
-    def _fit_fresh(self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_fresh(
+        self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any
+    ) -> None:
         """Search and fit, as an estimator that nobody reads yet."""
         inputs, targets = self._check_samples(X, y)
+        known = {} if classes is None else {"classes": np.unique(classes)}
+        if known:
+            check_known_labels(targets, known["classes"])
         weights = check_sample_weights(sample_weight, len(inputs))
         seed = fixed_seed(self.random_state)
         splits = make_splits(
@@ -141,11 +156,11 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
             after=lambda seconds: seconds * (1 + budget.judging),
             thin=may_thin(self.cv, self.max_samples),
         )
-        learned = self._learn_from(search, targets, weights, splits)
+        learned = self._learn_from(search, targets, weights, splits, **known)
         del search  # the fit needs the memory
         estimator = self._estimator_class(random_state=seed, n_jobs=self.n_jobs)
         self.best_estimator_ = estimator.set_params(**self.best_params_)
-        self.best_estimator_.fit(X, y, sample_weight)
+        self.best_estimator_.partial_fit(X, y, sample_weight, **known)
         for name, value in learned.items():
             setattr(self.best_estimator_, name, value)
 
@@ -205,6 +220,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         y: NDArray[Any],
         weights: Array | None,
         splits: list[tuple[Rows, Rows]],
+        classes: NDArray[Any] | None = None,
     ) -> dict[str, Any]:
         """Attributes of the best estimator beside its fit; none, unless targets are classes."""
         return {}

@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..models.explanation import LocalExplanation
-from ..models.moments import Moments
+from ..models.moments import Kept, Moments
 from ..runtime.interrupts import interrupts_end_it
 from ..search.companion import Companion, companion_of
-from .companions import KeptCompanion
 from .encoding import Encoding
 from .importances import importances_of
 from .inputs import check_columns
@@ -126,15 +125,16 @@ class TableAnswers(Moments):
                 n_jobs=self.n_jobs,
                 random_state=seed,
             )
-        now._known["companion"] = KeptCompanion.of(now.estimator_, found)
+        now._known["companion"] = Kept.of(now.estimator_.members, found)
         return found
 
     def _kept_companion(self, n_regimes: int | None = None) -> Companion | None:
         """The companion that is kept; None where there is none of the rows of now."""
-        kept: KeptCompanion | None = self._known.get("companion")
-        if kept is None or not kept.answers(self.estimator_, n_regimes):
+        kept: Kept | None = self._known.get("companion")
+        if kept is None or not kept.holds_for(self.estimator_.members):
             return None
-        return kept.companion
+        as_many = n_regimes in (None, len(kept.value.model.anchor_models_))
+        return kept.value if as_many else None
 
     @property
     def folds_(self) -> NDArray[np.intp]:
@@ -160,11 +160,14 @@ class TableAnswers(Moments):
         as parts of the sum over all columns. Columns that are left out have 0.
         """
         check_is_fitted(self)
-        if "_importances" not in self.__dict__:
-            moved = importances_of(self._encoding, self.estimator_)
-            columns = [name for name, _ in self._encoding.reasons]
-            self._importances = np.array([moved.get(name, 0.0) for name in columns])
-        return self._importances
+        now = self.at_this_moment()
+        members, kept = now.estimator_.members, now._known.get("importances")
+        if kept is None or not kept.holds_for(members):
+            moved = importances_of(now._encoding, now.estimator_)
+            columns = [name for name, _ in now._encoding.reasons]
+            kept = Kept.of(members, np.array([moved.get(name, 0.0) for name in columns]))
+            now._known["importances"] = kept
+        return kept.value
 
     def encode(self, X: Any) -> "pandas.DataFrame":
         """The features that `estimator_` takes, (q, d)."""

@@ -1,6 +1,5 @@
-"""The simple companion of a table's model: found once, kept beside the model, and in its file."""
+"""The simple companion of a table's model in the model's file."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,28 +8,9 @@ from sklearn.base import is_classifier
 
 from ..checks.stored import require
 from ..models.fall import FALL
-from ..models.moments import same_states
 from ..search.companion import Companion
 
 CURVE = {"n_anchors", "score", "standard_error", "index"}
-
-
-@dataclass(frozen=True, eq=False)
-class KeptCompanion:
-    """A companion, and the states of the models whose companion it is."""
-
-    companion: Companion
-    states: list[tuple[Any, ...]]
-
-    @classmethod
-    def of(cls, estimator: Any, companion: Companion) -> "KeptCompanion":
-        """The companion of the estimator as it is now."""
-        return cls(companion, [member.state_key for member in estimator.members])
-
-    def answers(self, estimator: Any, n_regimes: int | None) -> bool:
-        """Whether it is the companion of an unchanged estimator, with this number of regimes."""
-        as_many = n_regimes in (None, len(self.companion.model.anchor_models_))
-        return as_many and same_states(estimator.members, self.states)
 
 
 def described(companion: Companion) -> dict[str, Any]:
@@ -67,10 +47,9 @@ def _check_model(model: Any, estimator: Any) -> None:
     require(model.feature_names == accurate.feature_names, wrong)
     require(model.target_names == accurate.target_names, wrong)
     require(model.n_samples_fit_ <= accurate.n_samples_fit_, wrong)
+    require(model.one_target == accurate.one_target, wrong)
     if is_classifier(estimator):
         require(np.array_equal(model.classes_, estimator.classes_), wrong)
-    else:
-        require(model.one_target == accurate.one_target, wrong)
 
 
 def _check_curve(curve: Any, n_regimes: int) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks.inputs import check_classes
 from ..ensemble.estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -152,9 +153,11 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         -------
         self
         """
-        if not self.__sklearn_is_fitted__():
-            return self._fit(X, y, sample_weight, None)
-        return self._append(X, y, sample_weight)
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                return self._fit(X, y, sample_weight, None)
+            self.learn_and_note(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> NDArray:
         """Predict the targets of rows, (q,) or (q, m) as y was.
@@ -275,7 +278,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         The parameters that the search chose.
     cv_prediction_ : array (n, m) or None
         Probabilities of the training rows by models that had not seen them, as for
-        `TableRegressor`.
+        `TableRegressor`. The map from scores to probabilities, `calibration_` of `estimator_`, is
+        fitted to all of them.
     cv_score_ : float
         Accuracy of these predictions; NaN without them.
     target_names_ : list of str
@@ -325,15 +329,18 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         ----------
         X, y, sample_weight : as for `fit`
         classes : array-like, optional
-            Not needed: all classes must occur in the first call.
+            In the first call: all classes that will ever occur.
 
         Returns
         -------
         self
         """
-        if not self.__sklearn_is_fitted__():
-            return self._fit(X, y, sample_weight, None)
-        return self._append(X, y, sample_weight)
+        with self.writing():
+            if not self.__sklearn_is_fitted__():
+                return self._fit(X, y, sample_weight, None, classes)
+            check_classes(classes, self.classes_)
+            self.learn_and_note(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> NDArray:
         """Predict the classes of rows, (q,)."""

@@ -22,11 +22,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks.arguments import check_groups, check_sample_weights, check_some_weight
 from ..checks.parameters import N_JOBS, Floats
 from ..io import save
+from ..models.moments import Kept
 from ..runtime.budgets import Budget
 from ..search.seeds import fixed_seed
 from .answers import TableAnswers
 from .cells import pandas_module
-from .companions import KeptCompanion, described, revived
+from .companions import described, revived
 from .encoding import Encoding, fit_encoding
 from .inputs import check_some_targets, named_targets, read_inputs, targets_in
 from .procedure import Task, best_params, fold_numbers, learn
@@ -51,9 +52,7 @@ class TableEstimator(TableAnswers):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _private_fitted: ClassVar[tuple[str, ...]] = (
-        *("_encoding", "_folds", "_importances", "_scales"),
-    )
+    _private_fitted: ClassVar[tuple[str, ...]] = ("_encoding", "_folds", "_scales")
 
     def __init__(
         self,
@@ -102,17 +101,19 @@ class TableEstimator(TableAnswers):
         """
         return self._fit(X, y, sample_weight, groups)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any = None) -> Self:
         budget = Budget(self.time_budget)
         with self.writing():
             fresh = self.unfitted()
-            fresh._fit_fresh(budget, X, y, sample_weight, groups)
+            fresh._fit_fresh(budget, X, y, sample_weight, groups, classes)
             self.become(fresh)
         budget.warn_if_late(stacklevel=5)
         return self
 
-    def _fit_fresh(self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Fit, as an estimator that nobody reads yet."""
+    def _fit_fresh(
+        self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any
+    ) -> None:
+        """Fit, as an estimator that nobody reads yet; y may lack some of the `classes`."""
         table, y, left_out, types = read_inputs(self, X, y, self.types)
         targets, self.target_names_ = self._read_targets(y)
         self._check_lengths(table, targets)
@@ -133,6 +134,7 @@ class TableEstimator(TableAnswers):
             seed=seed,
             verbose=self.verbose,
             budget=budget,
+            classes=None if classes is None else np.unique(classes),
         )
         self._choose_scale(task)
         task = replace(task, y=self.to_model_scale(targets))
@@ -161,13 +163,8 @@ class TableEstimator(TableAnswers):
         self._forget_judgement()
         return self
 
-    def _append(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Add rows to a fitted model, with the encoding that it has."""
-        self.learn_and_note(X, y, sample_weight)
-        return self
-
     def learn_and_note(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray]:
-        """Add rows to a fitted model; returns them as `as_arrays` does."""
+        """Add rows to a fitted model, whose encoding stays; returns them as `as_arrays` does."""
         with self.writing():
             arrays = self.as_arrays(X, y)  # once: the rows of a LazyFrame may change
             self.learn_arrays(*arrays, sample_weight)
@@ -232,7 +229,6 @@ class TableEstimator(TableAnswers):
     def _forget_judgement(self) -> None:
         """The judgement was of other rows."""
         self.cv_prediction_, self.cv_score_ = None, np.nan
-        self.__dict__.pop("_importances", None)
 
     # --- Files -----------------------------------------------------------------------------------
 
@@ -272,7 +268,7 @@ class TableEstimator(TableAnswers):
         self.estimator_, self._known = state["estimator"], {}
         if state.get("companion") is not None:
             companion = revived(state["companion"], self.estimator_)
-            self._known["companion"] = KeptCompanion.of(self.estimator_, companion)
+            self._known["companion"] = Kept.of(self.estimator_.members, companion)
 
     def _extra_state(self) -> dict[str, Any]:
         """What a file holds beside the common parts."""

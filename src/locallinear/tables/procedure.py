@@ -3,8 +3,10 @@
 The rows are cut into folds once. The search compares configurations on these folds (of many rows,
 on a sample of them). For the judgement, the rows of each fold are predicted by the configuration
 that is best on the *other* folds, fitted on the other folds: what is judged is the procedure, and
-no row has a say in the choice of the model that predicts it. It costs one fit per fold and no
-second search. Axis letters: n rows, d features, m targets.
+no row has a say in the choice of the configuration that predicts it. It costs one fit per fold and
+no second search. Two things are fitted to all folds at once: the map from scores of classes to
+probabilities, which has two numbers, and an ensemble's kinds and shares. Axis letters: n rows, d
+features, m targets.
 """
 
 from dataclasses import dataclass
@@ -59,6 +61,8 @@ class Task:
     prefer, n_jobs, seed, verbose : as parameters of `TableRegressor`
     budget : Budget
         The time that the fit may take, which has begun.
+    classes : array (m,) or None
+        All classes, where they are known and y may lack some.
     """
 
     X: Any
@@ -72,6 +76,7 @@ class Task:
     seed: int
     verbose: int
     budget: Budget
+    classes: NDArray | None = None
 
     @property
     def is_large(self) -> bool:
@@ -120,20 +125,30 @@ def fold_numbers(y: NDArray, classify: bool, seed: int, groups: NDArray | None =
 def learn(model: Any, task: Task) -> Learnt:
     """Fit "single", "ensemble" or an estimator of the library on a task, and judge it."""
     estimator = make_estimator(model, task)
-    given = task.X, task.y, task.weights
     task.budget.judging = PER_FOLD
     if not (task.is_large or isinstance(estimator, Ensemble)):
         task.budget.judging *= task.folds.max() + 1
-    if getattr(estimator, "time_budget", 0.0) is None:  # not a single model, nor one of its own
-        fitted = estimator.fit_within(task.budget, *given)
-    else:
-        fitted = estimator.fit(*given)
+    fitted = _fitted(estimator, task)
     best = getattr(fitted, "best_estimator_", fitted)
     chosen = [best] * (task.folds.max() + 1)
     if getattr(fitted, "n_splits_", None) == len(chosen) > 1:
         chosen = [clone(best).set_params(**fitted.params_without(k)) for k in range(len(chosen))]
     search = fitted if best is not fitted else None
     return Learnt(best, search, _unseen(best, chosen, task))
+
+
+def _fitted(estimator: Any, task: Task) -> Any:
+    """The estimator, fitted on all rows."""
+    given = task.X, task.y, task.weights
+    known = {} if task.classes is None else {"classes": task.classes}
+    if isinstance(estimator, FALL):
+        return estimator.partial_fit(*given, **known)
+    if estimator.time_budget is None:
+        return estimator.fit_within(task.budget, *given, **known)
+    budget = Budget(estimator.time_budget)
+    estimator.fit_within(budget, *given, **known)
+    budget.warn_if_late(stacklevel=8)
+    return estimator
 
 
 def make_estimator(model: Any, task: Task) -> Any:
@@ -252,16 +267,16 @@ def _judge_fold(best: Any, estimator: Any, task: Task, k: int, found: Array) -> 
         test, step = np.random.default_rng([task.seed, 2, k]).permutation(test), LEAST_JUDGED
     for first in range(0, len(test), step):
         rows = test[first : first + step]
-        found[rows] = _predicted(again, best, y, task.X.iloc[rows])
+        found[rows] = _predicted(again, best, task.X.iloc[rows])
         if task.is_large and task.budget.left() < 0:
             break
 
 
-def _predicted(again: Any, best: Any, y: NDArray, queries: Any) -> Array:
-    """Numeric predictions (q, m), or scores of all classes, by an estimator fitted to y."""
+def _predicted(again: Any, best: Any, queries: Any) -> Array:
+    """Numeric predictions (q, m), or scores of all classes, by an estimator of other rows."""
     if not is_classifier(best):
         return again.predict(queries).reshape(len(queries), -1)
-    return scores_of_all(again.predict_scores(queries), y, best.classes_)
+    return scores_of_all(again.predict_scores(queries), again.classes_, best.classes_)
 
 
 def best_params(learnt: Learnt) -> dict[str, Any]:
