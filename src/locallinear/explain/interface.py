@@ -84,7 +84,8 @@ class Estimator(Protocol):
 class CompanionLike(Protocol):
     """A model of few regimes, and the share of the accurate model's variance that it explains.
 
-    `model` is an Estimator of the same samples.
+    `model` is an Estimator of the same samples. It `is_unfinished` where time ran out before all
+    such models were tried.
     """
 
     @property
@@ -92,6 +93,9 @@ class CompanionLike(Protocol):
 
     @property
     def explained(self) -> float: ...
+
+    @property
+    def is_unfinished(self) -> bool: ...
 
 
 class Column(Protocol):
