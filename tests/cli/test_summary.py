@@ -1,6 +1,7 @@
 """The summary of a model on the command line: effects and equations of its regimes."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,27 @@ def test_numbers_of_regimes_that_cost_the_same_are_one_line():
     found = [re.split(r" {2,}", line.strip()) for line in lines if re.match(r"  \d", line)]
     assert [regimes for regimes, *_ in found] == ["1 *", "2 to 12"]
     assert found[0][1:] == found[1][1:]
+
+
+def test_the_equations_have_their_own_error_below_what_few_regimes_cost():
+    model = table_model(two_laws(), n_anchors=40, scaling="quantile", random_state=0)
+    found = replace(companion_of(model.estimator_), own_score=(0.75, 0.125))
+    error = model.estimator_.training_samples()[1].std() / 2
+    assert any(
+        f": error {error:.3g}, R² 0.750 ± 0.125." in x for x in simplicity_lines(model, found)
+    )
+
+
+def test_numbers_of_regimes_that_there_was_no_time_to_try_have_no_price():
+    model = table_model(two_laws(), n_anchors=40, scaling="quantile", random_state=0)
+    found = companion_of(model.estimator_)
+    partly = np.where(found.simplicity["n_anchors"] < 6, 1.0, 0.1)
+    for tried, shown in ((partly, 4), (np.zeros(len(partly)), 0)):
+        starved = replace(found, simplicity=found.simplicity | {"tried": tried})
+        lines = simplicity_lines(model, starved)
+        assert sum(bool(re.match(r"  \d", line)) for line in lines) == shown
+        assert "Time ran out before all models of few regimes were tried" in " ".join(lines)
+    assert "Time ran out" not in " ".join(simplicity_lines(model, found))
 
 
 def test_what_regimes_of_a_log_cost_is_said_to_be_of_the_log():

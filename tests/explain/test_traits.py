@@ -1,11 +1,14 @@
 """What the neighbours of a query have in common, and what that adds to their level."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from houses import fitted, houses
-from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor
+from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor, TableRegressor
 from locallinear.explain.contribution_display import ContributionDisplay
 from locallinear.explain.level_shares import MOST_SAMPLES, level_shares, samples_in_general
 from locallinear.explain.row_text import in_words
@@ -161,6 +164,66 @@ def test_traits_read_as_their_value_and_what_they_add():
     assert str(Trait("weekday", "Sunday", 1.0, 35.0)) == "weekday Sunday (+35)"
     assert str(Trait("weekday", "Sunday", 0.6, 35.0)) == "weekday mostly Sunday (+35)"
     assert str(Trait("weekday", None, 0.3, 1.0)) == "weekday often missing (+1)"
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        (
+            ["2011-11-20 04:00", "2012-12-30 03:00"],
+            "November to December, 2011 to 2012, 3:00 to 4:00",
+        ),
+        (
+            ["2011-12-30 23:00", "2013-01-02 01:00"],
+            "December to January, 2011 to 2013, 23:00 to 1:00",
+        ),
+        (["2011-01-01 05:00", "2012-07-01 17:00"], "2011 to 2012"),
+        (["2012-05-03 08:00", "2012-05-08 09:00"], "2012-05-03 to 2012-05-08, 8:00 to 9:00"),
+        (["2012-05-03 08:00", "2012-12-08 20:00"], "2012-05-03 to 2012-12-08"),
+    ],
+)
+def test_dates_have_in_common_the_parts_of_the_year_and_the_day_that_hold_them(times, words):
+    hours = pd.date_range("2010-01-01", "2014-01-01", freq="7h").strftime("%Y-%m-%d %H:%M")
+    frame = pd.DataFrame({"time": hours, "y": np.arange(len(hours)) * 1.0})
+    model = TableRegressor(FALLRegressor(1), target="identity").fit(frame, "y")
+    (column,) = model.table_model.columns
+    assert "weekday" in column.cycles
+    column = replace(column, cycles=("time of year", "time of day"))
+    features = model.encode(pd.DataFrame({"time": [*times, "2013-06-01 12:00"]})).to_numpy()
+    features = features[:, [0, 1, 2, 5, 6]]
+    assert column.in_common(features, np.array([0.5, 0.46, 0.04])) == words
+
+
+def test_a_winter_night_has_neighbours_of_winter_nights_and_not_of_their_mean_date():
+    hours = pd.date_range("2010-01-01", "2013-12-31", freq="29h")
+    cold = np.isin(hours.month, [12]) * 10.0 + (hours.hour < 6) * 5.0
+    frame = pd.DataFrame({"time": hours.strftime("%Y-%m-%d %H:%M"), "y": cold})
+    single = FALLRegressor(20, n_neighbors=12, neighborhood="boosted", random_state=0)
+    model = TableRegressor(single, target="identity").fit(frame, "y")
+    why = model.explain(pd.DataFrame({"time": ["2012-12-15 02:00"]}))
+    near = hours[why.neighbors[0][why.neighbor_weights[0] > 0]]
+    assert near.year.nunique() > 1
+    ((text,),) = neighbor_texts(view_of(model), why)
+    (((trait,),),) = common_traits(view_of(model), why)
+    assert text == trait.value
+    assert text.startswith("December, 20")
+
+
+def test_gaps_of_neighbours_are_told_beside_the_mean_of_the_others():
+    rng = np.random.default_rng(0)
+    age, size = rng.uniform(20, 60, 200), rng.uniform(size=200)
+    frame = pd.DataFrame({"age": np.where(size < 0.5, age, np.nan), "size": size, "y": size})
+    single = FALLRegressor(n_neighbors=100, weights="uniform", random_state=0)
+    model = TableRegressor(single, target="identity").fit(frame, "y")
+    why = model.explain(frame[:1])
+    ages, weights = frame["age"].to_numpy()[why.neighbors[0]], why.neighbor_weights[0]
+    gaps = weights[np.isnan(ages)].sum()
+    assert 0.2 < gaps < 0.8
+    mean = np.nansum(ages * weights) / (1 - gaps)
+    words = f"{gaps:.0%} missing, else {number(mean)}"
+    assert neighbor_texts(view_of(model), why)[0][0] == words
+    assert str(Trait("age", mean, 1.0, 2.0, gaps)) == f"age {words} (+2)"
+    assert str(Trait("age", None, 1.0, 2.0, 1.0)) == "age missing (+2)"
 
 
 def test_the_layers_read_as_one_sentence():

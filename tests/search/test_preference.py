@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, cross_val_score
 
 from locallinear import (
     FALLClassifier,
@@ -142,6 +143,38 @@ def test_a_companion_has_as_many_anchors_as_asked_and_explains_what_unseen_rows_
     unseen, _ = two_laws(2000, seed=1)
     there = r2_score(model.predict(unseen), found.model.predict(unseen))
     assert found.explained == pytest.approx(there, abs=0.15)
+
+
+def test_a_companion_says_how_many_models_of_each_number_of_regimes_there_was_time_for():
+    model = FALLRegressor(60, random_state=0).fit(*two_laws())
+    in_time, starved = companion_of(model), companion_of(model, time_budget=1e-9)
+    assert_array_equal(in_time.simplicity["tried"], 1.0)
+    assert not in_time.is_unfinished
+    assert (starved.simplicity["tried"] < 0.5).all()
+    assert starved.is_unfinished
+
+
+def test_out_of_time_a_companion_is_no_worse_than_the_mean(monkeypatch):
+    X, y = two_laws(300)
+    only = {"n_anchor_neighbors": [3], "n_anchors": [1, 2], "anchor_alpha": [1e-9]}
+    monkeypatch.setattr(_companion, "SIMPLE", SIMPLE | only)  # lines through three samples
+    model = FALLRegressor(60, random_state=0).fit(X, y)
+    worse = companion_of(model, 1).model
+    assert r2_score(y, worse.predict(X)) < 0
+    found = companion_of(model, time_budget=1e-9)
+    assert r2_score(y, found.model.predict(X)) > 0
+    assert found.is_unfinished
+
+
+def test_a_companion_knows_its_own_score_beside_the_best_of_its_number_of_regimes():
+    X, y = two_laws()
+    found = companion_of(FALLRegressor(60, random_state=0).fit(X, y))
+    folds = KFold(3, shuffle=True, random_state=0)
+    own = cross_val_score(clone(found.model), X, y, cv=folds)
+    expected = own.mean(), own.std(ddof=1) / np.sqrt(3)
+    assert found.own_score == pytest.approx(expected, rel=1e-6)
+    at = found.simplicity["n_anchors"] == len(found.model.anchor_models_)
+    assert found.own_score[0] < found.simplicity["score"][at]
 
 
 def test_a_model_of_few_regimes_is_its_own_companion():

@@ -174,6 +174,9 @@ def renamed(model):
         (lambda c: c.update(simplicity=None), "the price of simplicity"),
         (lambda c: curve_of(c).pop("score"), "the price of simplicity"),
         (lambda c: curve_of(c).update(score=curve_of(c)["index"]), "the price of simplicity"),
+        (lambda c: c.update(own_score=None), "the score of its companion"),
+        (lambda c: c.update(own_score=[0.5, float("nan")]), "the score of its companion"),
+        (lambda c: curve_of(c).update(tried=curve_of(c)["index"]), "the price of simplicity"),
         (lambda c: c.update(model=renamed(c["model"])), "its companion is of another table"),
     ],
 )

@@ -21,6 +21,10 @@ from ..tables.table import Table, shortened
 
 Array = NDArray[np.float64]
 
+# A number of regimes is judged where time was enough for this share of its models.
+ENOUGH_TRIED = 0.5
+UNFINISHED = "Time ran out before all models of few regimes were tried: better ones may exist"
+MORE_TIME = "A longer --time-budget tries more."
 NO_REASONS = "the equations are no reasons for its predictions"
 
 # What each searched parameter means, for readers who do not know the algorithm; in the order in
@@ -150,41 +154,50 @@ def parameter_lines(params: dict[str, Any]) -> list[str]:
 
 
 def simplicity_lines(model: TableRegressor | TableClassifier, companion: Companion) -> list[str]:
-    """The price of simplicity: the error in cross-validation for each number of regimes."""
+    """The price of simplicity: the error in cross-validation for each number of regimes.
+
+    Of a number of regimes nothing is said where time ran out before half of its models were tried.
+    """
     if companion.simplicity is None:
         return []
     view = _companion_view(model, companion)
     curve, targets = companion.simplicity, view.samples[1]
-    heads, rows = ["regimes", "R²"], []
-    if view.is_classifier:
-        heads = ["regimes", "wrong"]
-    elif targets.shape[1] == 1:
-        heads.insert(1, "error")
-    for count, score, error in zip(
-        curve["n_anchors"], curve["score"], curve["standard_error"], strict=True
-    ):
-        mark = " *" if count == len(companion.model.anchor_models_) else ""
+    known = curve["tried"] >= ENOUGH_TRIED
+    if not known.any():
+        return [*wrap(f"{UNFINISHED}, and what few regimes cost is not known. {MORE_TIME}", 92), ""]
+    heads = ["wrong"] if view.is_classifier else ["error", "R²"][targets.shape[1] > 1 :]
+
+    def cells(score: float, error: float) -> list[str]:
         if view.is_classifier:
-            cells = [_with_spread(1 - score, error, True)]
-        else:
-            cells = [f"{score:.3f} ± {error:.3f}"]
-        if "error" in heads:
-            cells.insert(0, number(np.sqrt(max(0.0, 1 - score)) * targets.std()))
-        rows.append([f"{count}{mark}", *cells])
+            return [_with_spread(1 - score, error, True)]
+        size = number(np.sqrt(max(0.0, 1 - score)) * targets.std())
+        return [size, f"{score:.3f} ± {error:.3f}"][-len(heads) :]
+
+    rows = []
+    shown = (curve[name][known] for name in ("n_anchors", "score", "standard_error"))
+    for count, score, error in zip(*shown, strict=True):
+        mark = " *" if count == len(companion.model.anchor_models_) else ""
+        rows.append([f"{count}{mark}", *cells(score, error)])
+    assert companion.own_score is not None
+    own = ", ".join(
+        f"{head} {cell}" for head, cell in zip(heads, cells(*companion.own_score), strict=True)
+    )
     of = "" if model.table_model.units is None else f", for the {view.target_names[0]}"
+    notes = (
+        "Each number is the best of many such models in these folds"
+        + (f", by {companion.n_scored:,} rows drawn at random" if companion.is_thinned else "")
+        + ", so that it is a little too good beside the errors above."
+        + (f" {UNFINISHED}. {MORE_TIME}" if companion.is_unfinished else "")
+    )
     return [
         f"What few regimes cost, in cross-validation{of} (± is the standard error of the folds):",
         "",
-        *columns_of(heads, _without_repeats(rows)),
+        *columns_of(["regimes", *heads], _without_repeats(rows)),
         "",
-        "  * the equations below; fit --regimes N chooses another number.",
+        f"  * the equations below: {own}.",
+        "  fit --regimes N chooses another number.",
         "",
-        *wrap(
-            "Each number is the best of many such models in these folds"
-            + (f", by {companion.n_scored:,} rows drawn at random" if companion.is_thinned else "")
-            + ", so that it is a little too good beside the errors above.",
-            92,
-        ),
+        *wrap(notes, 92),
         "",
     ]
 

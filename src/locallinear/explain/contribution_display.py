@@ -28,6 +28,9 @@ REFERENCES = ("baseline", "mean", "zero")
 # Features whose part is smaller than this share of all steps have one bar together.
 TOO_SMALL = 0.002
 
+# What neighbours have is on a second line where it is as long as this, such as parts of the year.
+LONG, LINE = 16, "\n"
+
 UNLIKE = " (unlike anything seen: do not trust it)"
 
 # A label, what it adds, and the number of the feature if it is one.
@@ -46,10 +49,11 @@ class ContributionDisplay:
         What each feature adds because the row differs from its neighbours in it; with the two
         above they add up to `prediction`.
     traits : list of str
-        What the neighbours have in common, as "hour 2 (−120)": their mean, and what it adds to
-        `neighborhood_part`.
+        What the neighbours have in common, as "hour 2 (−120)": their mean, or of dates where most
+        of them are, and what it adds to `neighborhood_part`.
     neighbor_values : list of str or None, (d,)
-        The neighbours' mean of each feature; of text, how many of them have the row's.
+        The neighbours' mean of each feature, of dates where most of them are; of text, how many of
+        them have the row's.
     contributions : array (d,)
         What each feature adds; with `intercept` they add up to `prediction`.
     intercept, prediction : float
@@ -364,7 +368,8 @@ class ContributionDisplay:
             text = f"{name} = {drawn(value, 20) if isinstance(value, str) else number(value)}"
         if not layered or self.neighbor_values is None:
             return text
-        return f"{text} (they: {self.neighbor_values[j]})"
+        theirs = self.neighbor_values[j]
+        return f"{text}{' ' if len(theirs) < LONG else LINE}(they: {theirs})"
 
 
 def _targets_in_units(view: ModelView, why: Explanation) -> Array:

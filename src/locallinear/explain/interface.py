@@ -84,7 +84,8 @@ class Estimator(Protocol):
 class CompanionLike(Protocol):
     """A model of few regimes, and the share of the accurate model's variance that it explains.
 
-    `model` is an Estimator of the same samples.
+    `model` is an Estimator of the same samples. It `is_unfinished` where time ran out before all
+    such models were tried.
     """
 
     @property
@@ -92,6 +93,9 @@ class CompanionLike(Protocol):
 
     @property
     def explained(self) -> float: ...
+
+    @property
+    def is_unfinished(self) -> bool: ...
 
 
 class Column(Protocol):
@@ -102,7 +106,8 @@ class Column(Protocol):
     other columns. The first feature of these is a number, by which they are ordered: of numbers the
     value itself, of dates the years; `unit` says what it counts where cells do not. `cells_of`
     returns what a reader sees in rows with features (n, f): numbers, dates as text, and None for
-    gaps.
+    gaps. Where a column `has_gaps`, its last feature is 1 for them; those of categories are one of
+    the texts.
     """
 
     name: str
@@ -113,6 +118,9 @@ class Column(Protocol):
 
     @property
     def unit(self) -> str: ...  # "hours", "years since 2024-01-31" or ""
+
+    @property
+    def has_gaps(self) -> bool: ...
 
     @property
     def feature_names(self) -> list[str]: ...
@@ -127,9 +135,13 @@ class Column(Protocol):
 class Cyclic(Protocol):
     """A column some of whose features are places on circles, such as the time of year.
 
+    `in_common` tells in words where a few rows (n, f) with weights (n,) are: their mean may be in a
+    season and at an hour in which none of them is.
     `on_circle` returns the cycle that a feature belongs to, and in words where in it most rows
     (n, f) are: no words where they are everywhere, and None for a feature of no cycle.
     """
+
+    def in_common(self, features: Array, weights: Array, /) -> str: ...
 
     def on_circle(self, feature: int, features: Array, /) -> tuple[str, str] | None: ...
 

@@ -276,6 +276,7 @@ def _data(
         "regime_model": {
             "is_simpler": readable.estimator is not view.estimator,
             "explained": 1.0 if companion is None else companion.explained,
+            "is_unfinished": companion is not None and companion.is_unfinished,
             "explains_little": companion is not None and companion.explained < LITTLE,
             "has_units": readable.space.has_units,
             "n_samples": readable.estimator.n_samples_fit_,

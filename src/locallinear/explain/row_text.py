@@ -28,11 +28,18 @@ def in_words(shown: ContributionDisplay, limit: int = 2) -> str:
     """The three layers as one sentence, with the columns that add most to each."""
     level = number(shown.baseline + shown.neighborhood_part)
     traits = f": {', '.join(shown.traits)}" if shown.traits else ""
-    differences = [f"{text} {signed(size)}" for text, size, _ in shown.steps(limit)[1:]]
+    steps = shown.steps(limit)[1:]
+    differences = [f"{_in_one_line(text)} {signed(size)}" for text, size, _ in steps]
     return (
         f"Rows in general {number(shown.baseline)}; those like this one {level}{traits}; this one "
         f"{number(shown.prediction, 4)}: {', '.join(differences)}."
     ).replace(r"\$", "$")
+
+
+def _in_one_line(label: str) -> str:
+    """The label of a bar, which may have several lines, for a terminal."""
+    joined = label.replace("\n(", " (").replace("\n", ", ")
+    return joined.replace(":,", ":").replace(r"\$", "$")
 
 
 def _steps(shown: ContributionDisplay) -> list[str]:
@@ -42,9 +49,7 @@ def _steps(shown: ContributionDisplay) -> list[str]:
     notes = ["", *(_slope(shown, j) for _, _, j in steps), ""]
     amounts = [signed(size) for _, _, size in bars]
     amounts[0], amounts[-1] = number(first[2], 4), number(last[2], 4)
-    names = [
-        ", ".join(text.split("\n")).replace(":,", ":").replace(r"\$", "$") for text, *_ in bars
-    ]
+    names = [_in_one_line(text) for text, *_ in bars]
     wide = max(map(len, names)), max(map(len, amounts))
     return [
         f"  {name.ljust(wide[0])}  {amount.rjust(wide[1])}  {note}".rstrip()

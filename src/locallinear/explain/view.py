@@ -40,6 +40,7 @@ class NumberColumn:
     kind: str = "number"
     texts: Sequence[str | None] = ()
     unit: str = ""
+    has_gaps: bool = False
 
     @property
     def feature_names(self) -> list[str]:

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 
-from ..grids import SIMPLE
+from ..grids import ALL, SIMPLE
 from ..models.fall import FALL
 from ..runtime.budgets import Budget
 from .estimators import FALLClassifierCV, FALLRegressorCV
+from .preference import standard_errors
+from .search import NO_TIME, STOPPED
 from .seeds import fixed_seed
 from .splits import draw_rows
 
@@ -32,6 +34,14 @@ MOST_SAMPLES = 4000
 MOST_FITTED = 20_000
 # The part of a time budget that is for the search and the fit; the rest is for the comparison.
 SEARCHED = 0.6
+# What is tried where time has run out before anything else was better than the mean: one linear
+# model of all samples, at once.
+LINEAR = SIMPLE | {
+    "n_anchors": [1],
+    "anchor_selection": ["random"],
+    "n_anchor_neighbors": [ALL],
+    "neighborhood": ["euclidean"],
+}
 # A model with at most so many regimes is its own companion, if it is one model in units.
 FEW = 12
 
@@ -48,18 +58,28 @@ class Companion:
         The share of the variance of the accurate model's predictions (for classes, scores) that
         the companion's have, on rows that neither had seen; 1 where they are one model.
     simplicity : dict of arrays or None
-        `n_anchors`, `score`, `standard_error` and `index`, as `simplicity_` of a search has them;
-        None where the model is its own companion.
+        `n_anchors`, `score`, `standard_error` and `index`, as `simplicity_` of a search has them,
+        and `tried`, the share of the models with this number that there was time for. None where
+        the model is its own companion.
+    own_score : tuple of float or None
+        The companion's score in the search and its standard error: it may be simpler than the best
+        model with its number of anchors.
     """
 
     model: FALL
     explained: float
     simplicity: dict[str, NDArray] | None
+    own_score: tuple[float, float] | None = None
 
     @property
     def is_own(self) -> bool:
         """Whether the model that predicts has few regimes in units itself, and this is it."""
         return self.simplicity is None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether time ran out before all models of few regimes were tried."""
+        return self.simplicity is not None and bool((self.simplicity["tried"] < 1).any())
 
     @property
     def n_scored(self) -> int:
@@ -129,17 +149,43 @@ def companion_of(
         max_samples=MOST_SAMPLES,
         n_jobs=n_jobs,
         random_state=random_state,
-    ).fit_within(Budget(time_budget and SEARCHED * time_budget), *samples, **known)
-    curve, best = search.simplicity_, search.best_estimator_
+    )
+    search.fit_within(Budget(time_budget and SEARCHED * time_budget), *samples, **known)
+    curve, best, taken = _price(search), search.best_estimator_, search.best_index_
     if n_regimes is not None:
-        best = _with_anchors(search, n_regimes, *samples, **known)
+        best, taken = _with_anchors(search, n_regimes, *samples, **known)
+    elif (curve["tried"] < 1).any() and search.best_score_ <= _score_of_mean(estimator, Y, weights):
+        search.set_params(grid=LINEAR).fit_within(Budget(None), *samples, **known)
+        curve = _price(search) | {"tried": np.zeros(1)}  # of all others nothing is known
+        best, taken = search.best_estimator_, search.best_index_
+    own = _score_at(search, taken)
     best.take_names(accurate)
-    return Companion(best, _explained(estimator, best, X, y, weights, budget), curve)
+    return Companion(best, _explained(estimator, best, X, y, weights, budget), curve, own)
 
 
 def _is_readable(model: FALL) -> bool:
     few = len(np.unique(model.labels_)) <= FEW
     return few and model.feature_space.has_units
+
+
+def _price(search: Any) -> dict[str, NDArray]:
+    """The price of simplicity, and the share of the models of each number that was tried."""
+    curve, results = search.simplicity_, search.cv_results_
+    untried = np.isin(results["reason"].astype(str), [STOPPED, NO_TIME])
+    of_number = [results["param_n_anchors"] == count for count in curve["n_anchors"]]
+    return curve | {"tried": np.array([1.0 - untried[rows].mean() for rows in of_number])}
+
+
+def _score_at(search: Any, taken: int) -> tuple[float, float]:
+    """The mean score of a configuration, and its standard error."""
+    results = search.cv_results_
+    errors = standard_errors(results, search.n_splits_)
+    return float(results["mean_test_score"][taken]), float(errors[taken])
+
+
+def _score_of_mean(estimator: Any, Y: Array, weights: Array | None) -> float:
+    """The score of predicting the mean target, or the most frequent class, for all rows."""
+    return float(np.average(Y, axis=0, weights=weights).max()) if is_classifier(estimator) else 0.0
 
 
 def _folds(y: NDArray, classify: bool, seed: int) -> KFold | StratifiedKFold:
@@ -151,8 +197,8 @@ def _folds(y: NDArray, classify: bool, seed: int) -> KFold | StratifiedKFold:
 
 def _with_anchors(
     search: Any, n_anchors: int, X: Array, y: NDArray, weights: Array | None, **known: Any
-) -> FALL:
-    """The best configuration with this number of anchors, fitted on all samples."""
+) -> tuple[FALL, int]:
+    """The best configuration with this number of anchors, fitted on all samples, and its index."""
     curve, results = search.simplicity_, search.cv_results_
     at = np.flatnonzero(curve["n_anchors"] == n_anchors)
     if not len(at):
@@ -160,13 +206,14 @@ def _with_anchors(
             f"n_regimes={n_anchors} could not be scored: {results['reason'][0]}; give fewer "
             "regimes or more samples"
         )
-    row = curve["index"][at[0]]
+    row = int(curve["index"][at[0]])
     columns = {name: column[row] for name, column in results.items() if name.startswith("param_")}
     params = {
         name.removeprefix("param_"): value.item() if isinstance(value, np.generic) else value
         for name, value in columns.items()
     }
-    return clone(search.best_estimator_).set_params(**params).partial_fit(X, y, weights, **known)
+    best = clone(search.best_estimator_).set_params(**params)
+    return best.partial_fit(X, y, weights, **known), row
 
 
 def _explained(

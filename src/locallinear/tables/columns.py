@@ -221,6 +221,7 @@ class CategoryColumn:
 
     kind = "category"
     unit = ""
+    has_gaps = False
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "CategoryColumn":

@@ -10,7 +10,8 @@ from ..checks.stored import require
 from ..models.fall import FALL
 from ..search.companion import Companion
 
-CURVE = {"n_anchors", "score", "standard_error", "index"}
+PARTS = {"model", "explained", "simplicity", "own_score"}
+CURVE = {"n_anchors", "score", "standard_error", "index", "tried"}
 
 
 def described(companion: Companion) -> dict[str, Any]:
@@ -19,13 +20,13 @@ def described(companion: Companion) -> dict[str, Any]:
         "model": None if companion.is_own else companion.model,
         "explained": companion.explained,
         "simplicity": companion.simplicity,
+        "own_score": None if companion.own_score is None else list(companion.own_score),
     }
 
 
 def revived(state: Any, estimator: Any) -> Companion:
     """The companion that `described` described; refused where it cannot be the estimator's."""
-    whole = isinstance(state, dict) and set(state) == {"model", "explained", "simplicity"}
-    require(whole, "its companion has other parts")
+    require(isinstance(state, dict) and set(state) == PARTS, "its companion has other parts")
     model, explained, curve = state["model"], state["explained"], state["simplicity"]
     shares = isinstance(explained, float) and -np.inf < explained <= 1
     require(shares, "what its companion explains is no share")
@@ -35,7 +36,10 @@ def revived(state: Any, estimator: Any) -> Companion:
         return Companion(estimator, 1.0, None)
     _check_model(model, estimator)
     _check_curve(curve, len(model.anchor_models_))
-    return Companion(model, explained, curve)
+    own = state["own_score"]
+    scores = isinstance(own, list) and len(own) == 2 and all(isinstance(x, float) for x in own)
+    require(scores and bool(np.isfinite(own).all()), "the score of its companion is no number")
+    return Companion(model, explained, curve, (own[0], own[1]))
 
 
 def _check_model(model: Any, estimator: Any) -> None:
@@ -60,7 +64,8 @@ def _check_curve(curve: Any, n_regimes: int) -> None:
     require(all(isinstance(c, np.ndarray) and c.ndim == 1 for c in columns), wrong)
     require(len({len(c) for c in columns}) == 1, wrong)
     require(curve["n_anchors"].dtype.kind == curve["index"].dtype.kind == "i", wrong)
-    scores = curve["score"], curve["standard_error"]
+    scores = curve["score"], curve["standard_error"], curve["tried"]
     require(all(c.dtype == np.float64 and np.isfinite(c).all() for c in scores), wrong)
+    require(((curve["tried"] >= 0) & (curve["tried"] <= 1)).all(), wrong)
     require((np.diff(curve["n_anchors"]) > 0).all() and curve["n_anchors"].min() >= 1, wrong)
     require(n_regimes <= curve["n_anchors"].max(), wrong)

@@ -31,6 +31,12 @@ CYCLES = {"time of year": (YEAR, 0.0), "weekday": (7 * DAY, 3 * DAY), "time of d
 LEAST_PART = 0.5
 # Rows that are spread over more of a circle than this are nowhere in particular.
 MOST_OF_CIRCLE = 0.7
+# Of a few rows, the part of a circle or of the years that holds so many is told, and a part of a
+# circle only where it is no larger than this.
+NEARLY_ALL, NARROW = 0.9, 1 / 3
+MONTH = 31 * DAY / YEAR
+# Sums of weights are as exact as this.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -136,11 +142,36 @@ class DateColumn:
         cycle = self.cycles[number]
         cosine, sine = features[:, 1 + 2 * number], features[:, 2 + 2 * number]
         known = (cosine != 0) | (sine != 0)  # gaps are in the middle
-        low, high = _densest_arc(np.arctan2(sine[known], cosine[known]) / (2 * np.pi) % 1.0)
-        if high - low > MOST_OF_CIRCLE:
-            return cycle, ""
-        ends = dict.fromkeys(_on_cycle(cycle, end) for end in (low, high))
-        return cycle, " to ".join(ends)
+        low, high = _densest_arc(self._turns(number, features[known]))
+        return cycle, "" if high - low > MOST_OF_CIRCLE else _arc_in_words(cycle, low, high)
+
+    def in_common(self, features: Array, weights: Array) -> str:
+        """Where most of a few dates (n, f) are, by their weights (n,), in words.
+
+        Such as "November to December, 2011 to 2012, 3:00 to 5:00": their mean would be a day and an
+        hour of other seasons. Dates within a month are told by their days.
+        """
+        low, high = _middle(features[:, 0] + self.first, weights)
+        days = [str(end)[:10] for end in _minutes(np.array([low, high]))]
+        parts = {
+            cycle: self._narrow_arc(i, features, weights) for i, cycle in enumerate(self.cycles)
+        }
+        months = parts.pop("time of year", "")
+        if high - low <= MONTH or (not months and high - low <= 1):
+            months, when = "", days
+        else:
+            when = [day[:4] for day in days]
+        return ", ".join(filter(None, [months, " to ".join(dict.fromkeys(when)), *parts.values()]))
+
+    def _narrow_arc(self, number: int, features: Array, weights: Array) -> str:
+        """Where on a circle nearly all rows (n, f) are, in words; empty where they are spread."""
+        low, high = _densest_arc(self._turns(number, features), weights, NEARLY_ALL)
+        return "" if high - low > NARROW else _arc_in_words(self.cycles[number], low, high)
+
+    def _turns(self, number: int, features: Array) -> Array:
+        """Positions of rows (n, f) on a circle, once around is 1."""
+        cosine, sine = features[:, 1 + 2 * number], features[:, 2 + 2 * number]
+        return np.arctan2(sine, cosine) / (2 * np.pi) % 1.0
 
     def became(self) -> str:
         """What the column became, in words."""
@@ -167,18 +198,37 @@ def _minutes(years: Array) -> NDArray[np.datetime64]:
     return np.round((years - 1970) * YEAR / 60).astype("datetime64[m]")
 
 
-def _densest_arc(turns: Array) -> tuple[float, float]:
-    """The shortest arc that holds four fifths of some positions on a circle, once around is 1.
+def _middle(values: Array, weights: Array) -> tuple[float, float]:
+    """The range of values (n,) without the lowest and the highest of them, by their weights."""
+    order = np.argsort(values, kind="stable")
+    held = weights[order].cumsum() / weights.sum()
+    out = (1 - NEARLY_ALL) / 2
+    low, high = np.searchsorted(held, [out, 1 - out - ROUNDING])
+    return float(values[order[low]]), float(values[order[high]])
 
-    It begins between 0 and 1, and may end beyond 1.
+
+def _densest_arc(
+    turns: Array, weights: Array | None = None, held: float = 0.8
+) -> tuple[float, float]:
+    """The shortest arc that holds this part of some positions on a circle, once around is 1.
+
+    It begins between 0 and 1, and may end beyond 1. Positions may have weights.
     """
     if not len(turns):
         return 0.0, 1.0
-    ordered = np.sort(turns)
-    n_held = int(np.ceil(0.8 * len(ordered)))
-    ends = np.concatenate([ordered, ordered + 1.0])[n_held - 1 : n_held - 1 + len(ordered)]
+    order, n = np.argsort(turns, kind="stable"), len(turns)
+    ordered = turns[order]
+    sizes = np.ones(n) if weights is None else weights[order]
+    reached = np.concatenate([sizes, sizes]).cumsum()
+    wanted = reached[:n] - sizes + (held - ROUNDING) * sizes.sum()
+    ends = np.concatenate([ordered, ordered + 1.0])[np.searchsorted(reached, wanted)]
     first = int(np.argmin(ends - ordered))
     return float(ordered[first]), float(ends[first])
+
+
+def _arc_in_words(cycle: str, low: float, high: float) -> str:
+    """An arc of a circle in words, such as "November to December"."""
+    return " to ".join(dict.fromkeys(_on_cycle(cycle, end) for end in (low, high)))
 
 
 def _on_cycle(cycle: str, turn: float) -> str:

@@ -50,6 +50,7 @@ class TextColumn:
 
     kind = "text"
     unit = ""
+    has_gaps = False
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "TextColumn":

@@ -44,7 +44,9 @@ const showContributions = () => {
   const rest = [...large.filter((j) => !named.includes(j)), ...small];
   const end = rows.prediction[state.row][state.target];
   // A narrow window has no room for the values, which the table below repeats.
-  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}${layered() && !isShort() ? ` (they: ${drawn(rows.neighbor_texts[state.row][j], 12)})` : ""}` : "");
+  // What its neighbours have is on a second line where it is long, such as parts of the year.
+  const theirs = (j) => { const text = rows.neighbor_texts[state.row][j]; return `${text.length > 12 ? "<br>" : " "}(they: ${drawn(text, 48)})`; };
+  const value = (j) => (wide() ? `${rows.values[state.row][j] === null ? "" : " ="} ${drawn(cell(rows.values[state.row][j]), 24)}${layered() && !isShort() ? theirs(j) : ""}` : "");
   const bars = named.map((j) => ({ name: drawn(features[j], wide() ? 32 : 16) + value(j), size: parts[j], unsure: isUnsure(j) }));
   if (level !== null) bars.unshift({ name: "those like this row", size: level });
   if (rest.length && (sum(rest.map((j) => Math.abs(parts[j]))) || !named.length)) bars.push({ name: named.length ? `${rest.length} other feature${rest.length > 1 ? "s" : ""}` : "how it differs from them", size: sum(rest.map((j) => parts[j])) });
@@ -96,7 +98,7 @@ const showRowCaption = () => {
 const showParts = () => {
   const { start, level, parts } = fromReference(), slopes = isShort() ? [] : slopesOf(state.row, state.target);
   byId("parts-text").textContent = isShort() ? "" : layered()
-    ? `Those like it: the mean of its neighbours; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature${sure.slopes_std ? `, ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); a grey one may be zero` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.${units ? ` What is added to a log multiplies ${units[state.target].name}: "times" says by what, and "per unit" what a unit more of the feature does.` : ""}`
+    ? `Those like it: the mean of its neighbours, of dates where nine tenths of them are; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature${sure.slopes_std ? `, ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); a grey one may be zero` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.${units ? ` What is added to a log multiplies ${units[state.target].name}: "times" says by what, and "per unit" what a unit more of the feature does.` : ""}`
     : `${space.has_units ? "Value" : "The value's rank (from −1.73, the lowest, to 1.73, the highest)"} times coefficient is the contribution. Contributions are from zero, where rows may never be: they do not say whether a value is high or low.`;
   const [shown, rest] = largest(parts);
   const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => (v instanceof Node ? v : make("td", {}, typeof v === "string" ? bdi(v) : number(v)))));
