@@ -107,7 +107,25 @@ def test_the_order_of_all_partitions_is_that_of_all_samples(seed, n_buckets, coa
     found = order.order_of(parts, edges[:-1], None, 10**6)
     wanted, _ = distinct_rows(Z, None)
     assert len(found) == len(wanted)
-    np.testing.assert_array_equal(found.numbers(np.arange(len(wanted))), wanted)
+    numbers, counts = found.samples(np.arange(len(wanted)))
+    np.testing.assert_array_equal(numbers, wanted)
+    assert counts is None
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(60) % 3.0])
+def test_samples_of_one_place_are_different_where_targets_are_and_count_as_often(weights):
+    rng = np.random.default_rng(0)
+    Z, Y = rng.integers(0, 3, (60, 2)).astype(float), rng.integers(0, 3, (60, 1)).astype(float)
+    columns = {"Z": Z, "targets": Y} | ({} if weights is None else {"weights": weights})
+    parts = [
+        dask.delayed(Part({name: column[a:b] for name, column in columns.items()}))
+        for a, b in [(0, 25), (25, 60)]
+    ]
+    found = order.order_of(parts, [0, 25], None, 10**6, with_targets=True)
+    rows, mass = distinct_rows(np.hstack([Z, Y]), weights)
+    numbers, counts = found.samples(np.arange(len(found)))
+    np.testing.assert_array_equal(numbers, rows)
+    np.testing.assert_array_equal(counts, mass)
 
 
 def test_a_bucket_gets_its_share_even_where_the_first_feature_has_two_values(monkeypatch):

@@ -102,6 +102,21 @@ def test_both_structures_find_points_that_are_added_later(grown, monkeypatch, st
         assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("max_listed", [0, 6000, np.inf])
+def test_points_that_may_not_be_found_take_no_place_among_the_candidates(
+    grown, monkeypatch, max_listed
+):
+    X, _, trees, _ = grown
+    monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", max_listed)
+    monkeypatch.setattr(leaf_neighbors, "N_CANDIDATES", 8)
+    crowd = np.repeat(X, 5, axis=0)
+    whole = LeafNeighbors(trees, np.vstack([X, crowd]), np.arange(len(X) + len(crowd)) < len(X))
+    alone = LeafNeighbors(trees, X)
+    assert isinstance(whole.build().structure, type(alone.build().structure))
+    for found, expected in zip(whole.query(X, 4), alone.query(X, 4), strict=True):
+        assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("structure", [Lists, Tables])
 def test_other_points_share_the_most_leaves_with_a_point_apart_from_itself(
     grown, monkeypatch, structure
@@ -371,6 +386,15 @@ def test_leaves_of_boosted_trees_hold_more_samples_where_targets_are_classes():
         codes = grow_boosted(X, Y, None, FEW, 0, None).leaves(X)
         least.append(min(np.unique(of_tree, return_counts=True)[1].min() for of_tree in codes.T))
     assert least[0] >= CLASSES.min_leaf > least[1]
+
+
+def test_targets_are_classes_whatever_samples_without_weight_have():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(120, 4)), np.repeat([1.0, 0.0], [80, 40])
+    Y = np.eye(2)[(X[:, 0] > 0).astype(int)]
+    alone = grow_boosted(X[:80], Y[:80], None, FEW, 0, 1)
+    Y[80:] = rng.normal(size=(40, 2))
+    assert_array_equal(grow_boosted(X, Y, weights, FEW, 0, 1).splits, alone.splits)
 
 
 def test_boosted_trees_of_many_classified_samples_have_more_leaves():

@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 
 import locallinear
 from locallinear import FALLClassifier, FALLRegressor, FALLRegressorCV
+from locallinear.geometry import metric
 from locallinear.geometry.metric import learn_metric
 from problems import needle
 
@@ -110,6 +111,19 @@ def test_a_weight_of_two_is_the_sample_twice():
     weighted = learned().fit(X, y, sample_weight=counts).feature_weights_
     repeated = learned().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).feature_weights_
     assert_allclose(weighted, repeated, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("max_samples", "digits"), [(40, 0), (40, 1), (110, 1), (110, 9)])
+def test_a_weight_of_two_is_the_sample_twice_where_not_all_samples_are_used(
+    monkeypatch, max_samples, digits
+):
+    monkeypatch.setattr(metric, "MAX_SAMPLES", max_samples)
+    X, y = needle(120, 1)
+    X = X.round(digits)  # with few digits, samples of one place have several targets
+    counts = np.random.default_rng(2).integers(0, 3, size=120)
+    repeated = np.repeat(X, counts, axis=0), np.repeat(y, counts)[:, None]
+    weighted, _ = learn_metric(X, y[:, None], counts.astype(float), 4)
+    assert_allclose(weighted, learn_metric(*repeated, None, 4)[0], rtol=1e-9)
 
 
 # Equivalences ----------------------------------------------------------------------------------

@@ -213,15 +213,18 @@ def check_method(method: Any) -> str:
     return str(method)
 
 
-def check_several_groups(groups: ArrayLike | None, n_samples: int) -> NDArray | None:
-    """At least two groups of samples as numbers (n,); None if none are given."""
+def check_several_groups(
+    groups: ArrayLike | None, n_samples: int, weights: Array | None
+) -> NDArray | None:
+    """At least two groups of samples with weight as numbers (n,); None if none are given."""
     found = check_groups(groups, n_samples)
     if found is None:
         return None
     numbers = np.unique(found, return_inverse=True)[1].reshape(-1)
-    if numbers.max() == 0:
+    if np.ptp(numbers if weights is None else numbers[weights > 0]) == 0:
         raise ValueError(
-            "groups must name at least two groups, but all samples are in one; leave groups out"
+            "groups must name at least two groups, but all samples (with sample_weight above "
+            "zero) are in one; leave groups out"
         )
     return numbers
 

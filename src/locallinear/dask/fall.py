@@ -192,7 +192,7 @@ class DaskFALL(Gathering, DaskPredictor, Moments):
         if len(order) != order.expected:
             random.set_state(before)
             places = first_of_permutation(random, len(order), self.n_anchors)
-        rows = order.numbers(places)
+        rows, _ = order.samples(places)
         (in_units,) = gather(tables.partitions, tables.sizes, rows, ("X",))
         return Anchors(self._geometry.space.transform(in_units), rows=rows), in_units
 

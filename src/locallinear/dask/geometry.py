@@ -65,17 +65,19 @@ def metric_samples(
 ) -> tuple[Array, Array, Array | None]:
     """The samples that feature weights are learned from: all with weight, or `MAX_SAMPLES`.
 
-    These are the same that `learn_metric` would choose from all.
+    These are the same that `learn_metric` would choose from all, and count as often.
     """
     if sum(tables.counts) <= MAX_SAMPLES:
         return counted_samples(parts)
     n_bytes = sum(tables.sizes) * len(tables.origin) * 8
-    order = order_of(parts, starts(tables.sizes), features, n_bytes)
-    numbers = order.numbers(np.arange(0, len(order), -(-len(order) // MAX_SAMPLES)))
-    Z, Y, weights = gather(parts, tables.sizes, numbers, ("Z", "targets", "weights"))
+    order = order_of(parts, starts(tables.sizes), features, n_bytes, with_targets=True)
+    places = np.arange(0, len(order), -(-len(order) // MAX_SAMPLES))
+    numbers, counts = order.samples(places)
+    Z, Y = gather(parts, tables.sizes, numbers, ("Z", "targets"))
     assert Z is not None
     assert Y is not None
-    return Z, Y, weights
+    assert counts is not None
+    return Z, Y, None if (counts == 1).all() else counts
 
 
 def counted_samples(parts: Sequence[Delayed]) -> tuple[Array, Array, Array | None]:

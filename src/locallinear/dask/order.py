@@ -3,7 +3,7 @@
 A local model draws its anchors by their place in this order. Here each partition sorts its own
 samples. Partitions that are at one place together send a range of the order to each of several
 buckets, where equal samples of different partitions meet. A bucket keeps only the numbers of its
-samples, in order.
+samples, in order, and where that is asked for, how often each counts.
 """
 
 from collections.abc import Sequence
@@ -23,6 +23,12 @@ from .partition import Part
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+# Samples by number or row, and how often each counts, if that is asked for.
+Counted = tuple[Rows, Array | None]
+# The values of samples, and the samples.
+Piece = tuple[Array, Counted]
+# The features that order samples, None for all, and whether their targets do as well.
+Columns = tuple[Rows | None, bool]
 
 # About how many bytes a bucket sorts, and how many buckets there are at most.
 BUCKET_BYTES = 64 * 2**20
@@ -40,7 +46,8 @@ class Order:
     Attributes
     ----------
     buckets : list of Delayed
-        Sample numbers of consecutive ranges of the order. They may not be computed yet.
+        Samples by number, each of `Counted`, in consecutive ranges of the order. They may not be
+        computed yet.
     expected : int
         How many samples there are if no two partitions have the same one; 0 if nobody counted.
     """
@@ -51,28 +58,31 @@ class Order:
     @cached_property
     def counts(self) -> Rows:
         """How many samples each bucket has."""
-        found = dask.compute(*(delayed(len)(bucket) for bucket in self.buckets))
+        found = dask.compute(*(delayed(_size)(bucket) for bucket in self.buckets))
         return np.array(found, dtype=np.intp)
 
     def __len__(self) -> int:
         return int(self.counts.sum())
 
-    def numbers(self, places: Rows) -> Rows:
-        """The numbers of the samples at these places of the order."""
+    def samples(self, places: Rows) -> Counted:
+        """The numbers of the samples at these places of the order, and how often each counts."""
         edges = np.concatenate([[0], np.cumsum(self.counts)])
         of = np.searchsorted(edges, places, side="right") - 1
         asked = np.unique(of)
         found = dask.compute(
-            *(delayed(np.take)(self.buckets[b], places[of == b] - edges[b]) for b in asked)
+            *(delayed(_taken)(self.buckets[b], places[of == b] - edges[b]) for b in asked)
         )
-        out = np.empty(len(places), dtype=np.intp)
-        for b, numbers in zip(asked, found, strict=True):
-            out[of == b] = numbers
-        return out
+        back = np.argsort(np.concatenate([np.flatnonzero(of == b) for b in asked]))
+        return _taken(_joined(found), back)
 
 
 def order_of(
-    parts: Sequence[Delayed], firsts: Sequence[int], features: Rows | None, n_bytes: int
+    parts: Sequence[Delayed],
+    firsts: Sequence[int],
+    features: Rows | None,
+    n_bytes: int,
+    *,
+    with_targets: bool = False,
 ) -> Order:
     """The order of samples in a feature space, or of their values in some features.
 
@@ -80,14 +90,16 @@ def order_of(
     ----------
     parts, firsts : partitions, and the number of the first sample of each
     n_bytes : the size of all samples
+    with_targets : whether samples are different where only their targets are, and counted
     """
+    columns = features, with_targets
     n_buckets = max(1, min(len(parts), MAX_BUCKETS, -(-n_bytes // BUCKET_BYTES)))
-    runs = [delayed(_sorted_rows)(part, features) for part in parts]
+    runs = [delayed(_sorted_rows)(part, columns) for part in parts]
     keys, expected = np.empty((0, 1)), 0
     if n_buckets > 1:
         runs = list(dask.persist(*runs))
         pairs = zip(parts, runs, strict=True)
-        sampled = dask.compute(*(delayed(_keys)(*pair, features, n_buckets) for pair in pairs))
+        sampled = dask.compute(*(delayed(_keys)(*pair, columns, n_buckets) for pair in pairs))
         keys, expected = _bucket_starts(sampled, n_buckets), sum(n for _, n in sampled)
     layer, pieces = Layer("order"), []
     together = max(1, CUT_BYTES * len(parts) // n_bytes)
@@ -95,29 +107,43 @@ def order_of(
     for some in (some for bundle in bundles for some in in_groups(bundle, together)):
         given = [each for p in some for each in (parts[p], runs[p])]
         numbered = tuple(firsts[p] for p in some)
-        cut = layer.task(_cut, numbered, features, keys, n_buckets, *given)
+        cut = layer.task(_cut, numbered, columns, keys, n_buckets, *given)
         pieces.append(layer.entries(cut, n_buckets))
     merged = [layer.task(_merge, *of_bucket) for of_bucket in zip(*pieces, strict=True)]
     return Order(list(dask.persist(*layer.results(merged))), expected)
 
 
-def _values(part: Part, rows: Rows, features: Rows | None) -> Array:
-    return part.columns["Z"][rows if features is None else np.ix_(rows, features)]
+def _size(bucket: Counted) -> int:
+    return len(bucket[0])
 
 
-def _sorted_rows(part: Part, features: Rows | None) -> Rows:
+def _taken(samples: Counted, places: Any) -> Counted:
+    numbers, counts = samples
+    return numbers[places], None if counts is None else counts[places]
+
+
+def _values(part: Part, columns: Columns, rows: Rows | slice = slice(None)) -> Array:
+    """What the order of samples goes by: their inputs, and perhaps their targets."""
+    features, with_targets = columns
+    Z = part.columns["Z"][rows]
+    values = Z if features is None else Z[:, features]
+    return np.hstack([values, part.columns["targets"][rows]]) if with_targets else values
+
+
+def _sorted_rows(part: Part, columns: Columns) -> Counted:
     """The distinct samples of a partition in order, as rows of the partition."""
-    Z = part.columns["Z"]
     if not part.n_searchable:
-        return np.empty(0, dtype=np.intp)
-    return distinct_rows(Z if features is None else Z[:, features], part.columns.get("weights"))[0]
+        return np.empty(0, dtype=np.intp), np.empty(0) if columns[1] else None
+    rows, counts = distinct_rows(_values(part, columns), part.columns.get("weights"))
+    return rows, counts if columns[1] else None
 
 
-def _keys(part: Part, rows: Rows, features: Rows | None, n_buckets: int) -> tuple[Array, int]:
+def _keys(part: Part, run: Counted, columns: Columns, n_buckets: int) -> tuple[Array, int]:
     """Some samples of a partition, evenly over its order, and how many samples there are."""
+    rows, _ = run
     size = min(len(rows), KEYS_PER_BUCKET * n_buckets)
     some = rows[(np.arange(size) * len(rows)) // max(size, 1)]
-    return _values(part, some, features), len(rows)
+    return _values(part, columns, some), len(rows)
 
 
 def _bucket_starts(sampled: Sequence[tuple[Array, int]], n_buckets: int) -> Array:
@@ -131,28 +157,34 @@ def _bucket_starts(sampled: Sequence[tuple[Array, int]], n_buckets: int) -> Arra
 
 
 def _cut(
-    firsts: Sequence[int], features: Rows | None, starts: Array, n_buckets: int, *given: Any
-) -> list[tuple[Array, Rows]]:
+    firsts: Sequence[int], columns: Columns, starts: Array, n_buckets: int, *given: Any
+) -> list[Piece]:
     """The samples of some partitions for each bucket, and their numbers.
 
     `given` are the partitions and their rows in order, in turn; `firsts` the number of the first
     sample of each.
     """
-    pieces: list[list[tuple[Array, Rows]]] = [[] for _ in range(n_buckets)]
-    for first, part, rows in zip(firsts, given[::2], given[1::2], strict=True):
+    pieces: list[list[Piece]] = [[] for _ in range(n_buckets)]
+    for first, part, run in zip(firsts, given[::2], given[1::2], strict=True):
+        rows, counts = run
         edges = np.zeros(n_buckets + 1, dtype=np.intp)
         edges[-1] = len(rows)
-        values = _values(part, rows, features)
+        values = _values(part, columns, rows)
         if n_buckets > 1:
             edges[1:-1] = np.searchsorted(_comparable(values), _comparable(starts))
         for of_bucket, (a, b) in zip(pieces, pairwise(edges), strict=True):
-            of_bucket.append((values[a:b], first + rows[a:b]))
-    return [_joined(of_bucket) for of_bucket in pieces]
+            of_bucket.append((values[a:b], _taken((first + rows, counts), slice(a, b))))
+    return [_together(of_bucket) for of_bucket in pieces]
 
 
-def _joined(pieces: Sequence[tuple[Array, Rows]]) -> tuple[Array, Rows]:
-    values, numbers = zip(*pieces, strict=True)
-    return np.concatenate(values), np.concatenate(numbers)
+def _joined(samples: Sequence[Counted]) -> Counted:
+    numbers, counts = zip(*samples, strict=True)
+    return np.concatenate(numbers), None if counts[0] is None else np.concatenate(counts)
+
+
+def _together(pieces: Sequence[Piece]) -> Piece:
+    values, samples = zip(*pieces, strict=True)
+    return np.concatenate(values), _joined(samples)
 
 
 def _comparable(points: Array) -> NDArray:
@@ -161,7 +193,10 @@ def _comparable(points: Array) -> NDArray:
     return np.ascontiguousarray(points).view(fields)[:, 0]
 
 
-def _merge(*pieces: tuple[Array, Rows]) -> Rows:
+def _merge(*pieces: Piece) -> Counted:
     """The numbers of the distinct samples of a bucket, in order; of equal ones the first."""
-    values, numbers = _joined(pieces)
-    return numbers[distinct_rows(values, None)[0]] if len(numbers) else numbers
+    values, (numbers, counts) = _together(pieces)
+    if not len(numbers):
+        return numbers, counts
+    rows, total = distinct_rows(values, counts)
+    return numbers[rows], None if counts is None else total

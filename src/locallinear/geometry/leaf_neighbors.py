@@ -65,7 +65,8 @@ class Tables:
     """Points sorted by the leaves of a few trees, in several ways (see `kernels.trees.leaves`).
 
     They find most of the nearest points. A point is the less likely missed, the more of a query's
-    leaves it shares.
+    leaves it shares. Points that may not be found are not sorted: they would take the place of
+    others among the candidates.
     """
 
     codes: Codes
@@ -78,20 +79,20 @@ class Tables:
         return self.codes
 
     @classmethod
-    def from_codes(cls, codes: Codes) -> "Tables":
-        """Tables for the codes (n, T) of points."""
+    def from_codes(cls, codes: Codes, listed: Rows) -> "Tables":
+        """Tables for the codes (n, T) of points, of which those in the rows `listed` are sorted."""
         from ..kernels.trees.leaves import table_keys  # compiled: loaded when needed
 
-        n, T = codes.shape
+        n, T = len(listed), codes.shape[1]
         per_key = 8 // codes.itemsize
         rng = np.random.default_rng(T)  # any trees will do, but always the same ones
         trees = np.array([rng.permutation(T)[:per_key] for _ in range(N_TABLES)])
         keys = np.empty((N_TABLES, n), dtype=np.uint64)
         members = np.empty((N_TABLES, n), dtype=np.int32)
         for number, some in enumerate(trees):
-            unsorted = table_keys(codes, some)
-            members[number] = np.argsort(unsorted, kind="stable")
-            keys[number] = unsorted[members[number]]
+            unsorted = table_keys(codes, some)[listed]
+            order = np.argsort(unsorted, kind="stable")
+            members[number], keys[number] = listed[order], unsorted[order]
         return cls(codes, trees, keys, members)
 
     def search(
@@ -114,10 +115,14 @@ class LeafIndex:
     newest: Codes
 
     @classmethod
-    def from_codes(cls, codes: Codes, n_leaves: int) -> "LeafIndex":
+    def from_codes(cls, codes: Codes, n_leaves: int, searchable: Mask) -> "LeafIndex":
         """An index of points with these codes (n, T)."""
-        few = points_met(codes) <= MAX_LISTED
-        structure = Lists.from_codes(codes, n_leaves) if few else Tables.from_codes(codes)
+        listed = np.flatnonzero(searchable)
+        structure: Lists | Tables
+        if points_met(codes, listed) <= MAX_LISTED:
+            structure = Lists.from_codes(codes, n_leaves)
+        else:
+            structure = Tables.from_codes(codes, listed)
         return cls(structure, len(codes), codes[:0])
 
     def __len__(self) -> int:
@@ -129,10 +134,13 @@ class LeafIndex:
         return np.concatenate([held, self.newest])
 
 
-def points_met(codes: Codes) -> float:
-    """How many points, with repetition, stand in the leaves of a query that is like the points."""
-    n, T = codes.shape
-    probes = codes[:: -(-n // N_PROBES)]
+def points_met(codes: Codes, listed: Rows) -> float:
+    """How many points, with repetition, stand in the leaves of a query that is like the points.
+
+    Of the points with these codes, only those in the rows `listed` count.
+    """
+    n, T = len(listed), codes.shape[1]
+    probes = codes[listed[:: -(-n // N_PROBES)]]
     sizes = [np.bincount(probes[:, t]) / len(probes) for t in range(T)]
     return n * float(sum((of_tree**2).sum() for of_tree in sizes))
 
@@ -180,9 +188,16 @@ class LeafNeighbors:
             if len(newest) <= max(MAX_NEWEST, index.n_held // NEWEST_PART):
                 self._index = grown = replace(index, newest=newest)
                 return grown
-        made = LeafIndex.from_codes(self.forest.leaves(points), self.forest.n_leaves)
+        codes = self.forest.leaves(points)
+        made = LeafIndex.from_codes(codes, self.forest.n_leaves, self._mask())
         self._index = made
         return made
+
+    def _mask(self) -> Mask:
+        """Which points may be found, (n,)."""
+        if self.searchable is None:
+            return np.ones(len(self.points), dtype=bool)
+        return self.searchable
 
     def query(self, X: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the nearest points, both (q, K), nearest first."""
@@ -201,10 +216,7 @@ class LeafNeighbors:
         from ..kernels.trees.leaves import fill_up  # compiled: loaded when needed
 
         index, points = self.build(), np.ascontiguousarray(self.points)
-        searchable = self.searchable
-        if searchable is None:
-            searchable = np.ones(len(points), dtype=bool)
-        X = np.ascontiguousarray(X)
+        searchable, X = self._mask(), np.ascontiguousarray(X)
 
         def search(part: slice) -> tuple[Rows, Rows]:
             codes = self.forest.leaves(X[part]) if known is None else known[part]

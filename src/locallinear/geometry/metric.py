@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from ..arrays import AnyArray, at, to_numpy
+from ..arrays import AnyArray, at, namespace, to_numpy
 from ..kernels.local.combine import cut_at
 from ..runtime.threads import in_threads, one_blas_thread
 from .distinct import distinct_rows
@@ -29,7 +29,7 @@ Rows = NDArray[np.intp]
 # Pairs of this many samples, the centres, with their nearest samples are enough for any data.
 MAX_CENTRES = 2000
 N_NEAR = 21
-# Of more samples, the pairs come from so many.
+# Of more different samples, the pairs come from so many.
 MAX_SAMPLES = 50_000
 # Memory of the differences of a block of pairs.
 BLOCK_BYTES = 4 * 2**20
@@ -55,10 +55,10 @@ def learn_metric(
         counts = weights > 0
         Z, Y, weights = Z[counts], Y[counts], weights[counts]
     if Z.shape[0] > MAX_SAMPLES:
-        some = distinct_rows(Z, weights)[0]
-        some = some[:: -(-some.shape[0] // MAX_SAMPLES)]
+        some, counts = _different_samples(Z, Y, weights)
+        some, counts = (each[:: -(-some.shape[0] // MAX_SAMPLES)] for each in (some, counts))
         Z, Y = at(Z, some), at(Y, some)
-        weights = None if weights is None else at(weights, some)
+        weights = None if bool(namespace(Z).all(counts == 1)) else counts
     # So few samples are sent from a device to the processor, where the small problems are solved.
     Z, Y = np.asarray(to_numpy(Z), dtype=float), np.asarray(to_numpy(Y), dtype=float)
     weights = None if weights is None else np.asarray(to_numpy(weights), dtype=float)
@@ -78,6 +78,16 @@ def learn_metric(
             solution = _explain_differences(X, Y, centres, near, pair_weights, n_jobs)
             feature_weights = _with_unit_mean_square(np.sqrt(feature_weights * solution))
     return feature_weights, scale
+
+
+def _different_samples(
+    Z: AnyArray, Y: AnyArray, weights: AnyArray | None
+) -> tuple[AnyArray, AnyArray]:
+    """One row number per different sample, in lexicographic order, and how often it counts."""
+    rows, counts = distinct_rows(Z, weights)
+    if rows.shape[0] == Z.shape[0]:
+        return rows, counts
+    return distinct_rows(namespace(Z).concat([Z, Y], axis=1), weights)
 
 
 def _explain_differences(

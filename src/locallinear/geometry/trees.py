@@ -106,7 +106,7 @@ def grow_boosted(
     rng = check_random_state(random_state)
     samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
     left_over = samples.targets.copy()
-    classes = are_classes(Y)
+    classes = are_classes(Y if weights is None else Y[weights > 0])
     boosting = CLASSES if classes else NUMBERS
     # Of classes, a few at a time: trees after the last one that helps are not grown.
     step = HELPING if classes else boosting.n_trees

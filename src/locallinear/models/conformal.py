@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from sklearn.model_selection import GroupKFold, KFold
 
 from ..kernels.local.spread import conformal_quantiles, mean_growth
 from .error_scale import ErrorScale
+from .folds import folds_of
 from .member_views import Part, Views, mean_alone, refitted
 from .moments import same_states
 from .surroundings import Member
@@ -72,13 +72,16 @@ class Conformal:
 
     @cached_property
     def _parts(self) -> list[Part]:
-        """The members refitted without some groups, and the samples of these groups."""
+        """The members refitted without some groups, and the samples of these groups.
+
+        The first part has the samples without weight as well, whose errors count nowhere.
+        """
         assert self.groups is not None
-        n_groups = len(np.unique(self.groups))
-        folds = GroupKFold(min(N_GROUP_FOLDS, n_groups)).split(self.groups, groups=self.groups)
-        parts = []
-        for kept, tested in folds:
+        uncounted = np.flatnonzero(self.weights == 0)
+        parts: list[Part] = []
+        for kept, left_out in folds_of(self.counted, N_GROUP_FOLDS, self.groups):
             members = refitted(self.members, kept)
+            tested = left_out if parts else np.concatenate([left_out, uncounted])
             parts.append(Part(members, kept, tested, mean_alone(members, self.n_jobs)[1]))
         return parts
 
@@ -106,6 +109,11 @@ class Conformal:
         """How often each sample counts, (n,)."""
         weights = self.members[0].training_weights()
         return np.ones(len(self.targets)) if weights is None else weights
+
+    @cached_property
+    def counted(self) -> Rows:
+        """The numbers of the samples with weight."""
+        return np.flatnonzero(self.weights > 0)
 
     @cached_property
     def errors(self) -> Array:
@@ -150,7 +158,8 @@ class Conformal:
             np.abs(self.targets[tested] - each) / scale[tested] for each in (held, alone)
         )
         for t in range(scores.shape[1]):
-            scores[:, t] *= mean_growth(by_closed_form[:, t], by_refits[:, t])
+            v = self.weights[tested]
+            scores[:, t] *= mean_growth(by_closed_form[:, t], by_refits[:, t], v)
         if len(self.members) <= N_REFITTED:
             # Refits of all members are the estimator itself without these samples.
             scores[tested] = (self.targets[tested] - held) / scale[tested]
@@ -160,23 +169,23 @@ class Conformal:
     def held_out(self) -> tuple[Rows, Array, Array]:
         """Samples, their predictions by models refitted without them, and those without themselves.
 
-        By some members only. No samples where nothing depends on the targets in an unknown way, or
-        where the rest would be too few.
+        By some members only, of samples with weight. No samples where nothing depends on the
+        targets in an unknown way, or where the rest would be too few.
         """
-        n, m = self.targets.shape
+        counted, m = self.counted, self.targets.shape[1]
         n_members = len(self.members)
         # Siblings are next to each other, and members of other geometries tell more.
         spread = np.linspace(0, n_members - 1, min(N_REFITTED, n_members)).round().astype(int)
         some = [self.members[i] for i in spread]
         nothing = np.empty(0, dtype=np.intp), np.empty((0, m)), np.empty((0, m))
-        n_folds = min(N_FOLDS, n)
+        n_folds = min(N_FOLDS, len(counted))
         least = max(member.n_neighbors for member in some) + 1
-        too_few = np.count_nonzero(self.weights) * (n_folds - 1) // n_folds <= least
+        too_few = len(counted) * (n_folds - 1) // n_folds <= least
         if too_few or not any(member.has_seen_targets for member in some):
             return nothing
         alone = self._alone[0] if len(some) == len(self.members) else mean_alone(some, None)[0]
         X, rows, held = self._inputs, [], []
-        for kept, tested in KFold(n_folds, shuffle=True, random_state=0).split(X):
+        for kept, tested in folds_of(counted, n_folds):
             members = refitted(some, kept)
             rows.append(tested)
             held.append(np.mean([member.predict_checked(X[tested]) for member in members], axis=0))

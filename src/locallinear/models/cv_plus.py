@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold
 
 from ..runtime.chunks import row_chunks
 from ..runtime.interrupts import interrupts_end_it
 from .conformal import Conformal
+from .folds import folds_of
 
 Array = NDArray[np.float64]
 
@@ -38,17 +38,16 @@ class CVPlus:
         X, Y = first.training_samples()
         y, weights = first.as_users_see(Y), first.training_weights()
         self._folds: list[tuple[Conformal, Array, Array]] = []
-        for kept, tested in _folds(len(X), groups):
+        for kept, tested in folds_of(self._of.counted, N_FOLDS, groups):
             v = None if weights is None else weights[kept]
             with interrupts_end_it():
                 fitted = clone(estimator).fit(X[kept], y[kept], v)
             known = fitted.conformal()
             prediction, scale = known.at(X[tested])
-            counts = np.ones(len(tested)) if weights is None else weights[tested]
             scores = np.divide(
                 Y[tested] - prediction, scale, out=np.zeros_like(scale), where=scale > 0
             )
-            self._folds.append((known, scores, counts))
+            self._folds.append((known, scores, self._of.weights[tested]))
 
     def holds_for(self, members: list[Any], groups: NDArray | None) -> bool:
         """Whether nothing has changed since."""
@@ -87,9 +86,3 @@ def _ends(values: Array, counts: Array, levels: Array) -> Array:
     low = np.where(n_below > 0, ordered[rows, np.maximum(n_below - 1, 0)], -np.inf)
     high = np.where(n_above > 0, ordered[rows, -np.maximum(n_above, 1)], np.inf)
     return np.column_stack([low, high])
-
-
-def _folds(n: int, groups: NDArray | None) -> Any:
-    if groups is None:
-        return KFold(min(N_FOLDS, n), shuffle=True, random_state=0).split(np.empty(n))
-    return GroupKFold(min(N_FOLDS, len(np.unique(groups)))).split(groups, groups=groups)

@@ -147,7 +147,7 @@ class Intervals(HowSure):
         X = check_queries(first, X)
         half = (1.0 - check_coverage(coverage)) / 2
         levels = np.array([half, 1.0 - half])
-        grouped = check_several_groups(groups, first.n_samples_fit_)
+        grouped = check_several_groups(groups, first.n_samples_fit_, first.training_weights())
         if check_method(method) == "local":
             known = now.conformal(grouped)
             found = known.quantiles(X, levels)

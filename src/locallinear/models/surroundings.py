@@ -74,7 +74,7 @@ def view(
             mutual = (numbers[around] == without[chunk, None, None]).any(axis=2)
             of_others += mutual * (own[around, 1] - distances) / near.shape[1]
         usual[chunk] = of_others.mean(axis=1)
-    soft = SOFTENING * own[:, 0].mean()
+    soft = SOFTENING * np.average(own[:, 0], weights=group[0].training_weights())
     # All samples in one place are as usual as can be, and any other place is unusual.
     ratio = np.where(distance > 0, LARGEST_RATIO, 1.0)
     np.divide(distance + soft, usual + soft, out=ratio, where=usual + soft > 0)

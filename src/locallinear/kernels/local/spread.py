@@ -45,16 +45,18 @@ def fit_exponents(errors: Array, features: Array, weights: Array) -> Array:
     return found.x[:-1]
 
 
-def mean_growth(small: Array, large: Array) -> float:
+def mean_growth(small: Array, large: Array, weights: Array | None = None) -> float:
     """How many times as large as `small` errors (n,) the `large` ones of the same samples are.
 
     It is the geometric mean of their ratios, at least 1: samples are compared with themselves, and
-    a few large errors do not decide. Small parts of the mean error make no ratio extreme.
+    a few large errors do not decide. Small parts of the mean error make no ratio extreme. `weights`
+    are (n,).
     """
-    soft = SOFTENING * small.mean()
+    soft = SOFTENING * np.average(small, weights=weights)
     if soft == 0:
         return 1.0
-    return max(1.0, float(np.exp(np.mean(np.log((large + soft) / (small + soft))))))
+    ratios = np.log((large + soft) / (small + soft))
+    return max(1.0, float(np.exp(np.average(ratios, weights=weights))))
 
 
 def conformal_quantiles(scores: Array, weights: Array, levels: Array) -> Array:
@@ -64,6 +66,8 @@ def conformal_quantiles(scores: Array, weights: Array, levels: Array) -> Array:
     with weights (n,), which count scores, the one where their sum reaches that. Levels that so few
     scores cannot reach have the smallest or the largest score.
     """
+    counted = weights > 0
+    scores, weights = scores[counted], weights[counted]
     order = np.argsort(scores, kind="stable")
     upward, counts = scores[order], np.cumsum(weights[order])
     total, slack = counts[-1] + 1.0, ROUNDING * (counts[-1] + 1.0)

@@ -215,7 +215,8 @@ def most_shared_in_tables(
     ----------
     point_codes : (n, T) leaves of the first points
     trees : (L, ·) the trees of each table
-    keys, members : (L, n) sorted keys of the first points in each table, and their rows
+    keys, members : (L, ·) sorted keys of those of the first points that may be found, in each
+        table, and their rows
     n_candidates : how many points each table gives: those whose keys are nearest to the query's
     """
     L, n_listed = keys.shape
@@ -247,7 +248,7 @@ def most_shared_in_tables(
                         count[j] = in_common
                         touched[n_touched] = j
                         n_touched += 1
-        n_touched = _count_newest(codes[i], newest, n_listed, count, touched, n_touched)
+        n_touched = _count_newest(codes[i], newest, len(point_codes), count, touched, n_touched)
         _take_best(
             X[i], points, touched[:n_touched], count, searchable, shared[i], squares, rows[i]
         )
