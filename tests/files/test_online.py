@@ -3,6 +3,7 @@
 More kills: LOCALLINEAR_KILLS=200 pytest tests/files/test_online.py.
 """
 
+import gc
 import os
 import random
 import shutil
@@ -155,7 +156,7 @@ def test_a_journal_that_cannot_be_written_leaves_the_model_as_it_was(path):
     with open_online(path) as online:
         before = online.model.predict(Q)
         online._journal._base.execute("PRAGMA query_only = ON")
-        with pytest.raises(sqlite3.OperationalError):
+        with pytest.raises(JournalError, match=r"cannot be written .*the model stays as it was"):
             online.partial_fit(Q, Q[:, 0])
         online._journal._base.execute("PRAGMA query_only = OFF")
         assert_array_equal(online.model.predict(Q), before)
@@ -348,6 +349,87 @@ def test_a_second_writer_is_told_who_holds_the_journal(path, nursery):
         assert online.n_calls == 0
 
 
+def test_a_copy_of_the_journal_leaves_the_lock_where_it_is(path, nursery, tmp_path):
+    fitted().save(path)
+    with open_online(path) as online:
+        change(online, 0)
+        for name in ("", "-wal", ".holder"):  # as a backup does, in the process of the service
+            shutil.copy(f"{path}.journal{name}", tmp_path / f"backup{name}")
+        _, lines = nursery("open", path)
+        assert f"is held by process {os.getpid()} on " in "".join(lines)
+        change(online, 1)
+    with open_online(path) as online:
+        assert online.n_calls == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes by fork")
+def test_a_forked_process_reads_and_takes_nothing_from_the_journal(path, tmp_path):
+    fitted().save(path)
+    online = open_online(path)
+    change(online, 0)
+    child = os.fork()
+    if not child:
+        said = ""
+        for call in (lambda: change(online, 1), online.compact, online.close):
+            try:
+                call()
+            except JournalError as error:
+                said += str(error)
+        (tmp_path / "said").write_text(f"{said} {online.n_calls}")
+        del call, online
+        gc.collect()
+        os._exit(0)
+    os.waitpid(child, 0)
+    said = (tmp_path / "said").read_text()
+    assert said.count(f"was opened by process {os.getpid()}, from which this one was forked") == 2
+    assert said.endswith(" 1")
+    change(online, 1)
+    online.close()
+    with open_online(path) as again:
+        assert again.n_calls == 2
+
+
+def test_a_model_file_keeps_its_journal_when_the_process_changes_its_folder(
+    path, tmp_path, monkeypatch
+):
+    fitted().save(path)
+    monkeypatch.chdir(path.parent)
+    with open_online(path.name) as online:
+        change(online, 0)
+        other = tmp_path / "other"
+        other.mkdir()
+        monkeypatch.chdir(other)
+        online.compact()
+        assert not list(other.iterdir())
+    with open_online(path) as online:
+        assert online.n_calls == 1
+
+
+def test_a_model_file_has_one_journal_by_whatever_name(path):
+    fitted().save(path)
+    alias = path.with_name("alias.model")
+    alias.symlink_to(path)
+    with open_online(alias) as online:
+        change(online, 0)
+        with pytest.raises(JournalError, match="is held by process"):
+            open_online(path)
+    with open_online(path) as online:
+        assert online.n_calls == 1
+
+
+@pytest.mark.parametrize("name", [".journal", ".journal-wal"])
+def test_a_journal_that_is_replaced_while_it_is_open_takes_no_calls(path, name):
+    fitted().save(path)
+    file = path.with_name(path.name + name)
+    with open_online(path) as online:
+        change(online, 0)
+        file.rename(path.with_name("away"))
+        shutil.copy(path.with_name("away"), file)
+        with pytest.raises(JournalError, match="replaced while it was open"):
+            change(online, 1)
+        assert online.n_calls == 1
+
+
 def test_a_journal_of_another_model_file_is_refused(path):
     fitted().save(path)
     with open_online(path) as online:
@@ -392,6 +474,38 @@ def test_bytes_that_are_no_journal_are_refused(path):
         open_online(path)
 
 
+def test_a_folder_in_the_place_of_the_journal_is_refused(path):
+    fitted().save(path)
+    path.with_name(path.name + ".journal").mkdir()
+    with pytest.raises(JournalError, match="cannot be written: it is a folder"):
+        open_online(path)
+    assert not path.with_name(path.name + ".journal.holder").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_full_disk_leaves_the_model_and_the_journal_as_they_were(path):
+    import resource
+
+    fitted().save(path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with open_online(path) as online:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, limits[1]))
+        try:
+            for number in range(3):
+                change(online, number)
+            with pytest.raises(JournalError, match="look at the space on the disk"):
+                online.partial_fit(np.ones((1000, 3)), np.ones(1000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, ignored)
+        acknowledged = online.n_calls
+        assert acknowledged
+        change(online, acknowledged)
+    with open_online(path) as online:
+        assert online.n_calls == acknowledged + 1
+
+
 def test_a_damaged_or_missing_call_is_refused_by_its_number(path):
     fitted().save(path)
     journal = path.with_name(path.name + ".journal")
@@ -402,6 +516,9 @@ def test_a_damaged_or_missing_call_is_refused_by_its_number(path):
     for change_journal, message in [
         ("UPDATE calls SET content = zeroblob(50) WHERE number = 2", "call 2 in .* is damaged"),
         ("DELETE FROM calls WHERE number = 2", "call 2 is missing"),
+        ("DELETE FROM about WHERE name = 'last'", "damaged one .it does not say its last"),
+        ("UPDATE about SET value = '1' WHERE name = 'last'", "has call 3, but says that call 1"),
+        ("UPDATE about SET value = 'x' WHERE name = 'last'", "'x' is not the number"),
     ]:
         journal.write_bytes(whole)
         with sqlite3.connect(journal) as base:
@@ -418,3 +535,12 @@ def test_a_model_that_cannot_learn_is_refused(path, monkeypatch):
         open_online(path)
     with pytest.raises(FileNotFoundError, match="no model file"):
         open_online(path.with_name("none"))
+
+
+@pytest.mark.parametrize("reader", [locallinear.load, open_online])
+def test_what_is_no_name_of_a_file_is_refused(reader):
+    for name in (None, b"x", 5):
+        with pytest.raises(TypeError, match="expected the name of a model file, but got"):
+            reader(name)
+    with pytest.raises(FileNotFoundError, match="name of the model file is empty"):
+        reader("")

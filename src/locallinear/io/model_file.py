@@ -4,6 +4,7 @@ A file is an archive (`archive`) whose page has the format, its version, the cla
 an estimator (`encoding`). It is written beside its final place and moved there when it is complete.
 """
 
+import os
 from pathlib import Path
 from typing import IO, Any
 
@@ -66,9 +67,18 @@ def load(path: str | Path) -> Any:
     return read_model(path)[0]
 
 
+def model_path(path: str | Path) -> Path:
+    """The path of a model file that a user named."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"expected the name of a model file, but got {path!r}")
+    if os.fspath(path) == "":
+        raise FileNotFoundError("the name of the model file is empty; name a file")
+    return Path(path)
+
+
 def read_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """The estimator in a file, and the notes on its page."""
-    path = Path(path)
+    path = model_path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a model file")
     if not path.exists():

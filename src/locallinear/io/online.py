@@ -6,6 +6,7 @@ Opening applies the calls that came since, one by one as they were made, writes 
 removes them from the journal.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..runtime.files import sync_folder
 from .journal import Journal, JournalError
-from .model_file import read_model, write_model
+from .model_file import model_path, read_model, write_model
 
 
 def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
@@ -55,18 +56,21 @@ def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     ...     online.model.predict([[3.0]])
     array([9.])
     """
-    return OnlineModel(Path(path), fsync=fsync)
+    # Links are followed, and folders named in full: a file has one journal by whatever name, and
+    # keeps it when the process changes its folder.
+    return OnlineModel(Path(os.path.realpath(model_path(path))), fsync=fsync)
 
 
 class OnlineModel:
     """A fitted model, and a journal of what it learned and forgot; `open_online` makes them.
 
-    Threads may share it: readers take `model`, and writers take turns.
+    Threads may share it: readers take `model`, and writers take turns. A process that was forked
+    from the one that opened it can read, and nothing else.
     """
 
     def __init__(self, path: Path, *, fsync: bool):
         self.path, self._fsync, self._closed = path, fsync, False
-        self._turn = RLock()
+        self._turn, self._process = RLock(), os.getpid()
         model, notes = read_model(path)
         _check_learns(model, path)
         self._journal = Journal(path.with_name(path.name + ".journal"), fsync=fsync)
@@ -159,6 +163,12 @@ class OnlineModel:
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"{self.path} was closed; open it again with open_online")
+        if os.getpid() != self._process:
+            raise JournalError(
+                f"{self.path} was opened by process {self._process}, from which this one was "
+                "forked, and one process at a time can write: close it there, and open it here "
+                "with open_online"
+            )
 
     def _catch_up(self) -> None:
         """Apply the calls that the journal has beyond the model."""
@@ -189,9 +199,10 @@ class OnlineModel:
 
     def close(self) -> None:
         """Let another process open the file. The model stays as it is."""
-        with self._turn:
-            self._journal.close()
-            self._closed = True
+        if os.getpid() == self._process:
+            with self._turn:
+                self._journal.close()
+                self._closed = True
 
     def __enter__(self) -> Self:
         return self
