@@ -45,19 +45,43 @@ def test_the_sentence_says_what_is_needed_and_what_to_do():
     Y = np.column_stack([y, -y])
     model = FALLRegressor(2, n_neighbors=5).fit(X, Y)
     (said,) = warned(model.predict_interval, X, 0.99)
-    assert said.startswith("coverage=0.99 needs 199 samples, but the model has 60: the intervals")
+    start = "coverage=0.99 needs 199 samples, but those of the model count as 60: the intervals"
+    assert said.startswith(start)
     assert said.endswith("ask for at most 0.967, or fit more samples")
     assert warned(model.predict_interval, X, 0.967) == []
 
 
-def test_weights_count_samples_and_folds_with_a_guarantee_need_no_warning():
+def test_weights_count_samples():
     X, y = line(60)
     model = FALLRegressor(2, n_neighbors=5).fit(X, y, np.full(60, 4.0))
     assert warned(model.predict_interval, X, 0.99) == []
-    alone = FALLRegressor(2, n_neighbors=5).fit(X, y)
-    assert warned(alone.predict_interval, X, 0.99, method="cv+") == []
-    ends = alone.predict_interval(X[:1], 0.99, method="cv+")
-    assert np.isinf(ends).all()  # and so says it itself
+
+
+@pytest.mark.parametrize(("coverage", "warns"), [(0.9, False), (0.99, True)])
+def test_folds_with_a_guarantee_warn_where_an_end_is_infinite(coverage, warns):
+    X, y = line(60)
+    model = FALLRegressor(2, n_neighbors=5).fit(X, y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ends = model.predict_interval(X[:1], coverage, method="cv+")
+    assert np.isinf(ends).all() == warns
+    assert ["an infinite end; ask for less" in str(one.message) for one in caught] == [True] * warns
+
+
+@pytest.mark.parametrize(
+    ("levels", "warns"), [([1 / 61, 0.5], False), ([0.5, 60 / 61], False), ([0.01], True)]
+)
+def test_quantiles_beyond_the_samples_warn(levels, warns):
+    X, y = line(60)
+    model = FALLRegressor(2, n_neighbors=5).fit(X, y)
+    assert len(warned(model.predict_quantiles, X[:3], levels)) == warns
+
+
+def test_a_part_that_cannot_be_fitted_says_which():
+    X, y = line(6)
+    model = FALLRegressor(2, n_neighbors=5).fit(X, y)
+    with pytest.raises(ValueError, match="again on 4 of its 6 samples, which failed: n_neighbors"):
+        model.predict_interval(X, method="cv+")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +101,9 @@ def test_sets_of_classes_warn_too():
     X, y = line(60)
     model = FALLClassifier(2, n_neighbors=5).fit(X, y > 0)
     (said,) = warned(model.predict_set, X, 0.99)
-    assert said.startswith("coverage=0.99 needs 99 samples, but the model has 60: the sets are")
+    assert said.startswith(
+        "coverage=0.99 needs 99 samples, but those of the model count as 60: the"
+    )
     assert warned(model.predict_set, X, 0.98) == []
 
 
@@ -89,5 +115,5 @@ def test_the_command_line_prints_one_note(tmp_path, path):
     TableRegressor(few, target="identity", random_state=0).fit(frame, y).save(path)
     data = written(tmp_path, frame + 0.01)
     said = call("predict", path, data, "--interval", 0.99).stderr
-    assert said.count("Note: coverage=0.99 needs 199 samples, but the model has 60") == 1
+    assert said.count("Note: coverage=0.99 needs 199 samples, but") == 1
     assert "Note" not in call("predict", path, data, "--interval", 0.9).stderr

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
 
 import locallinear
 from locallinear import (
@@ -386,6 +387,40 @@ def test_cv_plus_refits_a_search_as_a_whole(samples):
     grid = {"n_neighbors": [3, 10], "alpha": [1.0]}
     found = FALLRegressorCV(grid, random_state=0).fit(X, y).predict_interval(X[:5], method="cv+")
     assert (found[:, 0] < found[:, 1]).all()
+
+
+@pytest.mark.parametrize("kind", [FALLRegressorCV, FALLEnsembleRegressor])
+def test_cv_plus_gives_a_search_the_groups_of_each_part(samples, kind, monkeypatch):
+    X, y = samples
+    groups, asked = np.arange(len(X)) // 10, []
+    split = GroupKFold.split
+
+    def noted(self, X, y=None, groups=None):
+        asked.append(groups)
+        return split(self, X, y, groups)
+
+    monkeypatch.setattr(GroupKFold, "split", noted)
+    name = "search" if kind is FALLEnsembleRegressor else "grid"
+    model = kind(**{name: {"alpha": [1.0, 9.0]}}, cv=GroupKFold(2), random_state=0)
+    model.fit(X, y, groups=groups).predict_interval(X[:5], method="cv+", groups=groups)
+    parts = [given for given in asked if given is not None and len(given) < len(X)]
+    assert len(parts) >= 5
+    assert all(set(np.unique(part, return_counts=True)[1]) == {10} for part in parts)
+
+
+def test_quantiles_and_sets_of_groups_are_those_of_intervals_and_larger():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(80), 6)
+    X = np.repeat(rng.normal(size=(80, 2)), 6, axis=0) + 0.01 * rng.normal(size=(480, 2))
+    y = np.repeat(X[::6, 0] + rng.normal(size=80), 6)
+    model = FALLRegressor(10, n_neighbors=20, random_state=0).fit(X, y)
+    quantiles = model.predict_quantiles(X[:9], [0.05, 0.95], groups=groups)
+    assert_allclose(quantiles, model.predict_interval(X[:9], groups=groups), rtol=1e-12)
+    assert (np.ptp(quantiles, axis=1) > np.ptp(model.predict_interval(X[:9]), axis=1)).all()
+    classifier = FALLClassifier(10, n_neighbors=20, random_state=0).fit(X, y > 0)
+    Q = rng.normal(size=(400, 2))
+    together = classifier.predict_set(Q, groups=groups)
+    assert together.sum() > classifier.predict_set(Q).sum()
 
 
 # --- Errors --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from ..runtime.chunks import row_chunks
 from ..runtime.interrupts import interrupts_end_it
@@ -40,8 +41,9 @@ class CVPlus:
         self._folds: list[tuple[Conformal, Array, Array]] = []
         for kept, tested in folds_of(self._of.counted, N_FOLDS, groups):
             v = None if weights is None else weights[kept]
+            own = {} if groups is None else {"groups": groups[kept]}
             with interrupts_end_it():
-                fitted = clone(estimator).fit(X[kept], y[kept], v)
+                fitted = _fit_part(clone(estimator), X[kept], y[kept], v, own, len(X))
             known = fitted.conformal()
             prediction, scale = known.at(X[tested])
             scores = np.divide(
@@ -70,6 +72,20 @@ class CVPlus:
                 )
                 out[chunk, t] = _ends(possible, counts, levels)
         return out
+
+
+def _fit_part(
+    estimator: Any, X: Array, y: Array, weights: Array | None, groups: dict[str, Any], n: int
+) -> Any:
+    """The estimator, fitted on a part of n samples; a search splits it by its groups."""
+    own = groups if has_fit_parameter(estimator, "groups") else {}
+    try:
+        return estimator.fit(X, y, weights, **own)
+    except ValueError as error:
+        raise ValueError(
+            f"method='cv+' fits the model again on {len(X)} of its {n} samples, which failed: "
+            f"{error}; use method='local', or see that such a part can be fitted"
+        ) from error
 
 
 def _ends(values: Array, counts: Array, levels: Array) -> Array:

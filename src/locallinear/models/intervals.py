@@ -31,12 +31,37 @@ def _warn_if_too_few(n: float, coverage: float, *, missed_at: int) -> None:
     what, how = ("intervals", "as wide") if missed_at == 2 else ("sets", "as large")
     ask = f"ask for at most {np.floor(1000 * largest) / 1000:g}" if largest > 0 else "ask for less"
     warnings.warn(
-        f"coverage={coverage:g} needs {needed:.0f} samples, but the model has {n:g}: the {what} "
-        f"are {how} as their errors allow, and contain a smaller share of the targets; {ask}, or "
-        "fit more samples",
+        f"coverage={coverage:g} needs {needed:.0f} samples, but those of the model count as {n:g}: "
+        f"the {what} are {how} as their errors allow, and contain a smaller share of the targets; "
+        f"{ask}, or fit more samples",
         UserWarning,
         stacklevel=3,
     )
+
+
+def _warn_if_without_end(found: Array, coverage: float) -> None:
+    """Warn where intervals have an end that no sample can give."""
+    if not np.isfinite(found).all():
+        warnings.warn(
+            f"coverage={coverage:g} is more than method='cv+' can promise with the samples of the "
+            "model, so intervals have an infinite end; ask for less, or fit more samples",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_if_beyond_samples(n: float, levels: Array) -> None:
+    """Warn where so many samples, by weight, cannot give quantiles of these levels (l,)."""
+    least = 1.0 / (n + 1.0)
+    beyond = levels[np.minimum(levels, 1.0 - levels) < least * (1.0 - ROUNDING * n)]
+    if len(beyond):
+        warnings.warn(
+            f"the quantile {beyond[0]:g} needs more samples: those of the model count as {n:g}, so "
+            f"levels below {least:.3g} and above {1.0 - least:.3g} give the same quantiles as "
+            "these; fit more samples for them",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _kept_name(name: str, groups: NDArray | None) -> str:
@@ -80,6 +105,11 @@ class HowSure(Influence):
         now = self.at_this_moment()
         X = check_queries(now.members[0], X)
         return now.conformal().novelty(X)
+
+    def numbered_groups(self, groups: ArrayLike | None) -> NDArray | None:
+        """Groups of the training samples as numbers (n,), None where none are given."""
+        first = self.members[0]
+        return check_several_groups(groups, first.n_samples_fit_, first.training_weights())
 
     def conformal(self, groups: NDArray | None = None) -> Conformal:
         """The errors of the samples, and what tells their size: computed once, until a change."""
@@ -147,16 +177,19 @@ class Intervals(HowSure):
         X = check_queries(first, X)
         half = (1.0 - check_coverage(coverage)) / 2
         levels = np.array([half, 1.0 - half])
-        grouped = check_several_groups(groups, first.n_samples_fit_, first.training_weights())
+        grouped = now.numbered_groups(groups)
         if check_method(method) == "local":
             known = now.conformal(grouped)
             found = known.quantiles(X, levels)
             _warn_if_too_few(known.weights.sum(), coverage, missed_at=2)
         else:
             found = now._cv_plus(grouped).quantiles(X, levels)
+            _warn_if_without_end(found, coverage)
         return found[:, 0] if first.one_target else found
 
-    def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Array:
+    def predict_quantiles(
+        self, X: Any, quantiles: ArrayLike, *, groups: ArrayLike | None = None
+    ) -> Array:
         """Predict quantiles of the targets, which grow with their level.
 
         They belong to the intervals of method "local": the interval of coverage 0.9 goes from
@@ -166,7 +199,10 @@ class Intervals(HowSure):
         ----------
         X : array-like (q, d)
         quantiles : float or array-like (l,)
-            Levels above 0 and below 1.
+            Levels above 0 and below 1. With n samples, levels below 1 / (n + 1) or above
+            n / (n + 1) cannot be given, and there is a warning.
+        groups : array-like (n,), optional
+            Which training samples belong together, as for `predict_interval`.
 
         Returns
         -------
@@ -184,7 +220,9 @@ class Intervals(HowSure):
         now = self.at_this_moment()
         first = now.members[0]
         X = check_queries(first, X)
-        found = now.conformal().quantiles(X, check_levels(quantiles))
+        known, levels = now.conformal(now.numbered_groups(groups)), check_levels(quantiles)
+        found = known.quantiles(X, levels)
+        _warn_if_beyond_samples(known.weights.sum(), levels)
         return found[:, 0] if first.one_target else found
 
     def _cv_plus(self, groups: NDArray | None) -> CVPlus:
@@ -201,7 +239,9 @@ class Intervals(HowSure):
 class ClassSets(HowSure):
     """Sets of classes of a classifier."""
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+    def predict_set(
+        self, X: Any, coverage: float = 0.9, *, groups: ArrayLike | None = None
+    ) -> NDArray[np.bool_]:
         """Predict sets that contain the class of the given share of rows.
 
         A class is in the set if its score is behind that of the best other class by no more than
@@ -214,6 +254,9 @@ class ClassSets(HowSure):
         coverage : float, default=0.9
             The share of new rows whose class is in their set, above 0 and below 1. With n samples,
             more than n / (n + 1) cannot be given, and there is a warning.
+        groups : array-like (n,), optional
+            Which training samples belong together, such as the rows of one person: no sample then
+            is tested by models that saw its group.
 
         Returns
         -------
@@ -231,7 +274,7 @@ class ClassSets(HowSure):
         now = self.at_this_moment()
         X = check_queries(now.members[0], X)
         level = np.array([check_coverage(coverage)])
-        known = now.conformal()
+        known = now.conformal(now.numbered_groups(groups))
         own = known.targets > 0.5
 
         def behind(scores: Array, samples: Any = slice(None)) -> Array:

@@ -199,11 +199,11 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         found = now.estimator_.predict_interval(inputs, coverage, method=method, groups=groups)
         return now.quantiles_in_units(found)
 
-    def predict_quantiles(self, X: Any, quantiles: ArrayLike) -> Array:
+    def predict_quantiles(self, X: Any, quantiles: ArrayLike, *, groups: Any = None) -> Array:
         """Predict quantiles of the targets, as `FALLRegressor.predict_quantiles`."""
         now = self.at_this_moment()
         inputs = now.encode(X)
-        found = now.estimator_.predict_quantiles(inputs, quantiles)
+        found = now.estimator_.predict_quantiles(inputs, quantiles, groups=groups)
         return now.quantiles_in_units(found)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
@@ -363,11 +363,13 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         inputs = now.encode(X)
         return now.estimator_.predict_proba(inputs)
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+    def predict_set(
+        self, X: Any, coverage: float = 0.9, *, groups: Any = None
+    ) -> NDArray[np.bool_]:
         """Predict sets of classes, (q, m), as `FALLClassifier.predict_set`."""
         now = self.at_this_moment()
         inputs = now.encode(X)
-        return now.estimator_.predict_set(inputs, coverage)
+        return now.estimator_.predict_set(inputs, coverage, groups=groups)
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Scores of the classes (q, m) for features (q, d), each without one of the samples."""
