@@ -80,7 +80,19 @@ class NumericTargets(TableEstimator):
 
     def in_units(self, why: LocalExplanation) -> LocalExplanation:
         """An explanation by `table_model` as `explain` returns it."""
-        return self._of_this(why if self._scales is None else to_units(self._scales, why))
+        if self._scales is not None:
+            why = to_units(self._scales, why, self._mean_in_units())
+        return self._of_this(why)
+
+    def _mean_in_units(self) -> Array:
+        """The mean of the rows' targets in units, by their weights, (m,): computed once."""
+        model = self.estimator_.regime_model
+        kept = self._known.get("mean")
+        if kept is None or kept[0] is not model.fitted:
+            targets = self.quantiles_in_units(model.targets()[:, :, None])[:, :, 0]
+            mean = np.average(targets, axis=0, weights=model.training_weights())
+            self._known["mean"] = kept = model.fitted, mean
+        return kept[1]
 
     def _extra_state(self) -> dict[str, Any]:
         scales = None if self._scales is None else [scale.to_dict() for scale in self._scales]

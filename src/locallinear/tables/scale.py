@@ -32,17 +32,11 @@ class LogScale:
     ----------
     shift : float
         0, or where targets are 0 a small amount that is added to all.
-    lowest : float
-        No prediction is below it: 0.
-    mean : float
-        The mean of the training targets.
     smear : float
         The mean of exp(error), by which exp(mean log) is too small.
     """
 
     shift: float = 0.0
-    lowest: float = 0.0
-    mean: float = 0.0
     smear: float = 1.0
 
     @classmethod
@@ -52,7 +46,7 @@ class LogScale:
         if y.min() <= 0:
             whole = bool((y == np.round(y)).all())
             shift = 1.0 if whole else float(y[y > 0].min()) / 2
-        return cls(shift, 0.0, float(y.mean()))
+        return cls(shift)
 
     def with_errors(self, y: Array, predicted: NDArray) -> "LogScale":
         """The scale whose predictions have the right mean, by logs of unseen targets (n,)."""
@@ -94,11 +88,11 @@ class LogScale:
 
     def back(self, logs: Array) -> Array:
         """Predictions in units, of the mean, for predicted logs."""
-        return np.maximum(self.lowest, self.smear * exponential(logs) - self.shift)
+        return np.maximum(0.0, self.smear * exponential(logs) - self.shift)
 
     def back_quantile(self, logs: Array) -> Array:
         """Quantiles in units, such as the ends of intervals, for those of logs; also targets."""
-        return np.maximum(self.lowest, exponential(logs) - self.shift)
+        return np.maximum(0.0, exponential(logs) - self.shift)
 
     def to_dict(self) -> dict[str, Any]:
         """The scale as plain values, for a file."""
@@ -134,15 +128,15 @@ def have_logs(scales: list[LogScale], y: Array) -> NDArray[np.bool_]:
     return np.column_stack([s.has_log(c) for s, c in pairs]).reshape(y.shape)
 
 
-def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
+def to_units(scales: list[LogScale], why: LocalExplanation, means: Array) -> LocalExplanation:
     """An explanation of logs as one in units, whose parts sum to the prediction.
 
     The linear model is the tangent at each query. The layers are shares of the difference to the
     baseline, in proportion to the layers of logs: each part of the log times the logarithmic mean
-    of both ends, which is exact for any number of parts. `scales` has one per target.
+    of both ends, which is exact for any number of parts. `scales` has one per target, and `means`
+    (m,) are those of the targets in units.
     """
     smear = np.array([scale.smear for scale in scales])
-    means = np.array([scale.mean for scale in scales])
     logs = why.contributions.sum(axis=1) + why.intercept
     growth = smear * exponential(logs)
     prediction = np.column_stack([s.back(logs[:, t]) for t, s in enumerate(scales)])
@@ -162,7 +156,7 @@ def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
         baseline=means,
         neighborhood_part=prediction - means - differences.sum(axis=1),
         difference_parts=differences,
-        encoded=None if why.encoded is None else to_units(scales, why.encoded),
+        encoded=None if why.encoded is None else to_units(scales, why.encoded, means),
         log=why,
         growth=growth,
         **tangent,
