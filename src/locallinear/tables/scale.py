@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from ..checks.stored import require
 from ..kernels.logs import LARGEST_LOG, exponential
+from ..kernels.quantiles import weighted_quantiles
 from ..models.explanation import LocalExplanation
 from .stored import check_stored_types
 
 Array = NDArray[np.float64]
 
 SCALES = ("auto", "identity", "log")
-LARGEST_TARGET = float(np.exp(LARGEST_LOG))
+SMALLEST_TARGET, LARGEST_TARGET = float(np.finfo(float).tiny), float(np.exp(LARGEST_LOG))
 # The log is tried where the largest target is so many times the median.
 WIDE = 4.0
 
@@ -48,12 +49,14 @@ class LogScale:
             shift = 1.0 if whole else float(y[y > 0].min()) / 2
         return cls(shift)
 
-    def with_errors(self, y: Array, predicted: NDArray) -> "LogScale":
+    def with_errors(self, y: Array, predicted: NDArray, weights: Array | None) -> "LogScale":
         """The scale whose predictions have the right mean, by logs of unseen targets (n,)."""
-        known = ~np.isnan(predicted)
+        v = np.ones(len(y)) if weights is None else weights
+        known = ~np.isnan(predicted) & (v > 0)
         factors = np.exp(self.forward(y[known]) - predicted[known])
         # One target that is a thousand times its prediction should not move all others.
-        return replace(self, smear=float(np.clip(np.mean(np.minimum(factors, 50)), 0.5, 2.0)))
+        mean = np.average(np.minimum(factors, 50), weights=v[known])
+        return replace(self, smear=float(np.clip(mean, 0.5, 2.0)))
 
     def has_log(self, y: Array) -> NDArray[np.bool_]:
         """Which targets (n,) have a log on this scale, or are NaN: not known."""
@@ -81,6 +84,10 @@ class LogScale:
             "the log of the target is modelled, and all targets of the fit were above 0, but "
             f'{found}; leave such rows out, or fit again with them or with target="identity"'
         )
+
+    def nearest(self, y: Array) -> Array:
+        """The nearest targets (n,) that have a log; NaN stays NaN."""
+        return np.clip(y, 0.0 if self.shift > 0 else SMALLEST_TARGET, LARGEST_TARGET)
 
     def forward(self, y: Array) -> Array:
         """The logs of targets."""
@@ -113,10 +120,15 @@ def in_units(scales: list[LogScale], predicted: Array) -> Array:
     return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
 
 
-def to_logs(scales: list[LogScale], y: NDArray) -> Array:
-    """Targets in units, (q,) or (q, m), as logs; NaN stays NaN, and others must have a log."""
+def to_logs(scales: list[LogScale], y: NDArray, weights: Array | None = None) -> Array:
+    """Targets in units, (q,) or (q, m), as logs; NaN stays NaN, and others must have a log.
+
+    Those of rows whose weight (q,) is 0 may have none.
+    """
     numbers = np.asarray(y, dtype=np.float64)
     pairs = list(zip(scales, numbers.reshape(len(numbers), -1).T, strict=True))
+    if weights is not None:
+        pairs = [(s, np.where(weights > 0, column, s.nearest(column))) for s, column in pairs]
     for scale, column in pairs:
         scale.check_has_log(column)
     return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
@@ -170,8 +182,12 @@ def _logarithmic_mean(a: Array, b: Array) -> Array:
     return np.where(near, a, (a - b) / np.where(near, 1.0, ratio))
 
 
-def may_be_log(y: Array) -> bool:
-    """Whether the log of a target is worth a try: not negative, and spread over magnitudes."""
-    if y.ndim > 1 or y.min() < 0 or (y > 0).mean() < 0.5:
+def may_be_log(y: Array, weights: Array) -> bool:
+    """Whether the log of a target is worth a try: not negative, and spread over magnitudes.
+
+    `weights` (n,) are above 0.
+    """
+    if y.ndim > 1 or y.min() < 0 or np.average(y > 0, weights=weights) < 0.5:
         return False
-    return bool(y.max() > WIDE * max(float(np.median(y)), np.finfo(float).tiny))
+    (median,) = weighted_quantiles(y, weights, np.array([0.5]))
+    return bool(y.max() > WIDE * max(float(median), SMALLEST_TARGET))
