@@ -1,12 +1,25 @@
 """Sample weights count samples, in all that is learned from them: fits, errors, tables, pages."""
 
+import pickle
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from locallinear import FALLClassifier, FALLRegressor
+from locallinear import (
+    FALLClassifier,
+    FALLClassifierCV,
+    FALLRegressor,
+    FALLRegressorCV,
+    TableClassifier,
+    TableRegressor,
+)
+from locallinear.kernels.local.spread import mean_growth
+from locallinear.kernels.quantiles import weighted_quantiles
+from locallinear.tables.scale import LogScale, may_be_log
+from locallinear.tables.table import TableError
 
 RNG = np.random.default_rng(0)
 N, N_WILD = 90, 100
@@ -20,6 +33,30 @@ WILD_X, WILD_Y = 1e4 + 1e3 * RNG.normal(size=(N_WILD, 3)), 1e6 * RNG.normal(size
 WILD_LABELS = RNG.choice(["up", "down"], N_WILD)
 ALL_GROUPS = np.concatenate([GROUPS, RNG.integers(0, 30, N_WILD)])
 WEIGHTS = np.repeat([1.0, 0.0], [N, N_WILD])
+
+
+def table(inputs, *, wild):
+    """Columns of all kinds; wild ones have other categories, levels, words and years, and gaps."""
+    rng, n = np.random.default_rng(wild), len(inputs)
+    days = pd.to_timedelta(rng.integers(0, 700, n) + 9000 * wild, unit="D")
+    frame = pd.DataFrame(
+        {
+            "size": inputs[:, 0],
+            "colour": rng.choice(list("xyzw" if wild else "abc"), n),
+            "sold": pd.Timestamp("2021-01-01") + days,
+            "grade": rng.choice(list("789" if wild else "123"), n),
+            "text": [f"far {i}" if wild else f"word{i % 5} thing{i % 40}" for i in range(n)],
+            "area": inputs[:, 1],
+        }
+    )
+    frame.loc[frame.index[:: 1 if wild else 9], "area"] = np.nan
+    return frame
+
+
+TYPES = {"grade": "ordered", "text": "text"}
+TABLE, NEW_ROWS = table(X, wild=False), table(Q, wild=False)
+ALL_ROWS = pd.concat([TABLE, table(WILD_X, wild=True)], ignore_index=True)
+PRICES, WILD_PRICES = np.exp(Y), -np.abs(WILD_Y)  # which have no log
 
 
 def assert_equal(one, other):
@@ -44,7 +81,12 @@ def small(**options):
     return FALLRegressor(**given | options)
 
 
-# By name: the model, and what to ask it. `groups` are those of the samples.
+def of_table(model=None, target="identity"):
+    model = small() if model is None else model
+    return TableRegressor(model, target=target, types=TYPES, random_state=0)
+
+
+GRID = {"n_neighbors": [3, 8], "n_anchors": [5], "scaling": ["standard", "quantile"]}
 MODELS = {
     "euclidean": small,
     "learned": lambda: small(neighborhood="learned", scaling=None),
@@ -52,16 +94,25 @@ MODELS = {
     "boosted": lambda: small(neighborhood="boosted"),
     "piecewise": lambda: small(neighborhood="piecewise"),
     "classes": lambda: FALLClassifier(8, n_neighbors=6, neighborhood="boosted", random_state=0),
+    "table": of_table,
+    "table of logs": lambda: of_table(target="log"),
+    "searched table": lambda: of_table(FALLRegressorCV(GRID), "auto"),
+    "table of classes": lambda: TableClassifier(
+        FALLClassifierCV(GRID), types=TYPES, random_state=0
+    ),
 }
 
 
 @cache
 def fitted(name):
     """The model fitted without and with the wild rows, which have weight 0."""
-    y, wild = (LABELS, WILD_LABELS) if "classes" in name else (Y, WILD_Y)
-    alone = MODELS[name]().fit(X, y)
-    both = np.vstack([X, WILD_X]), np.concatenate([y, wild])
-    return alone, MODELS[name]().fit(*both, sample_weight=WEIGHTS)
+    is_table = "table" in name
+    rows, all_rows = (TABLE, ALL_ROWS) if is_table else (X, np.vstack([X, WILD_X]))
+    y, wild = (PRICES, WILD_PRICES) if is_table else (Y, WILD_Y)
+    if "classes" in name:
+        y, wild = LABELS, WILD_LABELS
+    both = all_rows, np.concatenate([y, wild])
+    return MODELS[name]().fit(rows, y), MODELS[name]().fit(*both, sample_weight=WEIGHTS)
 
 
 def interval(model, groups):
@@ -95,6 +146,28 @@ def sets(model, groups):
     return model.predict_set(Q, 0.8), model.predict_proba(Q), model.novelty(Q)
 
 
+def columns(model, groups):
+    return model.encoding_.to_dict("list"), model.feature_importances_
+
+
+def table_predictions(model, groups):
+    return model.predict(NEW_ROWS), model.predict_interval(NEW_ROWS, 0.8), model.novelty(NEW_ROWS)
+
+
+def judgement(model, groups):
+    return model.cv_score_, model.cv_prediction_[:N], model.folds_[:N], model.best_params_
+
+
+def classes_of_table(model, groups):
+    return model.predict_proba(NEW_ROWS), model.predict_set(NEW_ROWS)
+
+
+def in_units(model, groups):
+    why = model.explain(NEW_ROWS)
+    return model.is_log_, why.baseline, why.prediction, why.coef_std
+
+
+# What to ask of which models; `groups` are those of their samples.
 ANSWERS = [
     *(
         (name, ask)
@@ -104,6 +177,10 @@ ANSWERS = [
     *(("euclidean", ask) for ask in (with_a_guarantee, extremes, influence)),
     ("learned", errors_of_coefficients),
     ("classes", sets),
+    *(("table", ask) for ask in (columns, table_predictions, judgement)),
+    *(("table of logs", ask) for ask in (table_predictions, judgement, in_units)),
+    *(("searched table", ask) for ask in (judgement, in_units)),
+    *(("table of classes", ask) for ask in (columns, judgement, classes_of_table)),
 ]
 
 
@@ -111,6 +188,58 @@ ANSWERS = [
 def test_rows_of_weight_zero_change_nothing(name, ask):
     alone, both = fitted(name)
     assert_equal(ask(alone, GROUPS), ask(both, ALL_GROUPS))
+
+
+def growth(v, errors, larger):
+    return mean_growth(np.abs(errors), np.abs(larger), v)
+
+
+def quantiles(v, values, others):
+    return weighted_quantiles(np.column_stack([values, others]), v, np.linspace(0, 1, 9))
+
+
+def smear(v, errors, logs):
+    return LogScale().with_errors(np.exp(logs), logs - 0.3 * errors, v).smear
+
+
+def mean_of_log(v, inputs, logs):
+    model = TableRegressor(small(n_anchors=3), target="log", random_state=0)
+    return model.fit(inputs[:, None], np.exp(logs), v).explain([[0.0]]).baseline
+
+
+def wide(v, values, others):
+    return [may_be_log(np.exp(scale * values), v) for scale in np.linspace(0.3, 1.2, 30)]
+
+
+@pytest.mark.parametrize("what", [growth, quantiles, smear, mean_of_log, wide])
+def test_a_weight_of_two_is_the_row_twice(what):
+    counts = np.random.default_rng(1).integers(0, 4, N)
+    kept, repeated = np.flatnonzero(counts), np.repeat(np.arange(N), counts)
+    first, second = Y, X[:, 0]
+    weighted = what(counts[kept].astype(float), first[kept], second[kept])
+    twice = what(np.ones(len(repeated)), first[repeated], second[repeated])
+    assert_equal(weighted, twice)
+
+
+def test_quantiles_of_weights_of_one_are_those_of_numpy():
+    levels = np.linspace(0, 1, 11)
+    assert_allclose(weighted_quantiles(X, np.ones(N), levels), np.quantile(X, levels, axis=0))
+    assert_allclose(weighted_quantiles(X, np.full(N, 0.1), levels), np.quantile(X, levels, axis=0))
+
+
+def test_rows_without_weight_need_no_log():
+    _, both = fitted("table of logs")
+    with pytest.raises(ValueError, match="a target is never negative; that of row 1 is -1"):
+        both.partial_fit(TABLE[:1], [-1.0], [1.0])
+    more = pickle.loads(pickle.dumps(both)).partial_fit(TABLE[:1], [-1.0], [0.0])
+    assert more.n_samples_fit_ == both.n_samples_fit_ + 1
+    assert_allclose(more.predict(NEW_ROWS), both.predict(NEW_ROWS))
+
+
+def test_messages_name_rows_as_the_whole_table_counts_them():
+    frame = pd.DataFrame({"rooms": [*range(1, 41), "three"]})
+    with pytest.raises(TableError, match="row 41, column 'rooms': expected a number"):
+        TableRegressor(small()).fit(frame, np.arange(41.0), np.arange(41) > 9)
 
 
 def test_groups_of_samples_without_weight_are_none():

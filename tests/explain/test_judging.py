@@ -148,6 +148,16 @@ def test_only_rows_that_the_model_predicted_unseen_are_predicted_by_the_others(m
     assert_allclose(other.predicted[np.isin(unseen.rows, known)], expected)
 
 
+def test_rows_in_no_fold_are_neither_fitted_nor_predicted():
+    folds = np.array([-1, 0, 1, 0, 1, -1])
+    unseen = UnseenRows.of(np.array([np.nan, 1, 2, 3, 4, np.nan]), folds)
+    assert unseen.n_folds == 2
+    assert [(a.tolist(), b.tolist()) for a, b in unseen.splits] == [
+        ([2, 4], [1, 3]),
+        ([1, 3], [2, 4]),
+    ]
+
+
 @pytest.fixture
 def page_of(tmp_path):
     """The scores of a model's page, and its text."""

@@ -234,3 +234,11 @@ def test_features_of_different_columns_have_different_names():
     frame = pd.DataFrame({"a": ["x", "y"] * 10, "a is x": np.arange(20.0) % 7})
     inputs = fit_encoding(as_table(frame)).inputs(as_table(frame))
     assert inputs.columns.is_unique
+
+
+def test_messages_count_rows_as_the_whole_table_does():
+    table = as_table(pd.DataFrame({"a": [1.0, np.nan, 1e200, 2.0], "y": [1.0, 2.0, 3.0, 4.0]}))
+    part = table.take(np.array([0, 2, 3])).without(["y"]).take(np.array([1, 2]))
+    with pytest.raises(TableError, match=r"row 3, column 'a': the number 1e[+]200 is above"):
+        fit_encoding(part)
+    assert "row 4, column 'a'" in str(part.refuse("a", 1, "a number", ""))

@@ -103,6 +103,23 @@ def test_a_log_scale_says_which_target_has_no_log():
         model.partial_fit(X[:2], [1.0, 0.0])
 
 
+def test_the_baseline_is_the_mean_of_the_rows_that_the_model_has_now():
+    X = np.arange(40.0)[:, None]
+    y = 1.0 + X[:, 0]
+    model = TableRegressor(FALLRegressor(5), target="log").fit(X[:30], y[:30])
+    assert_allclose(model.explain(X[:1]).baseline, y[:30].mean())
+    before = model.at_this_moment()
+    model.partial_fit(X[30:], y[30:], np.full(10, 2.0))
+    weights = np.repeat([1.0, 2.0], [30, 10])
+    assert_allclose(model.explain(X[:1]).baseline, np.average(y, weights=weights))
+    assert_allclose(before.explain(X[:1]).baseline, y[:30].mean())
+    model.forget(np.arange(12))
+    why = model.explain(X[20:21])
+    assert_allclose(why.baseline, np.average(y[12:], weights=weights[12:]))
+    layers = why.baseline + why.neighborhood_part + why.difference_parts.sum(axis=1)
+    assert_allclose(layers[:, 0], why.prediction)
+
+
 @pytest.mark.parametrize("lowest", [0.0, 1.0])
 def test_targets_of_pictures_are_refused_as_those_of_partial_fit_are(lowest):
     X = np.arange(40.0)[:, None]

@@ -141,13 +141,13 @@ class UnseenRows:
 
     @classmethod
     def of(cls, predicted: NDArray, folds: NDArray[np.intp]) -> "UnseenRows":
-        """The rows whose prediction, (n,) or (n, m), is not NaN."""
+        """The rows whose prediction, (n,) or (n, m), is not NaN; -1 is the fold of rows in none."""
         known = ~np.isnan(predicted.reshape(len(predicted), -1)).any(axis=1)
         splits = [
-            (np.flatnonzero(folds != k), np.flatnonzero(known & (folds == k)))
+            (np.flatnonzero((folds != k) & (folds >= 0)), np.flatnonzero(known & (folds == k)))
             for k in np.unique(folds[known])
         ]
-        return cls(np.flatnonzero(known), splits, len(np.unique(folds)))
+        return cls(np.flatnonzero(known), splits, len(np.unique(folds[folds >= 0])))
 
     @property
     def n_train(self) -> int:

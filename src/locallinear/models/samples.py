@@ -32,6 +32,11 @@ def weights_above_zero(weights: Array | None) -> Mask | None:
     return weights > 0
 
 
+def counted_rows(weights: Array | None, n: int) -> Rows:
+    """The numbers of those of n samples that have weight."""
+    return np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+
+
 class Column:
     """An array of rows that never change; `append` returns another column.
 

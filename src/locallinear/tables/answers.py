@@ -138,7 +138,7 @@ class TableAnswers(Moments):
 
     @property
     def folds_(self) -> NDArray[np.intp]:
-        """The fold of each training row in `cv_prediction_`, (n,)."""
+        """The fold of each training row in `cv_prediction_`, (n,); -1 for rows of weight 0."""
         check_is_fitted(self)
         return self._folds
 
@@ -242,8 +242,8 @@ class TableAnswers(Moments):
 
     # --- The meaning of the targets --------------------------------------------------------------
 
-    def to_model_scale(self, y: NDArray) -> NDArray:
-        """Targets as `table_model` has them."""
+    def to_model_scale(self, y: NDArray, weights: Array | None = None) -> NDArray:
+        """Targets as `table_model` has them; `weights` (n,) are those of the rows."""
         return y
 
     def in_units(self, why: LocalExplanation) -> LocalExplanation:

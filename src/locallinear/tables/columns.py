@@ -34,8 +34,42 @@ NEEDED_UNITS = {
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
+class Numbered:
+    """What columns of numbers and of ordered categories share: their features."""
+
+    name: str
+    fill: float
+    n_gaps: int
+
+    def read(self, table: Table) -> Array:
+        """The cells of a table as numbers, NaN for gaps."""
+        raise NotImplementedError
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a second feature is 1 for gaps."""
+        return self.n_gaps >= LEAST_GAPS
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return [self.name, f"{self.name} is {NO_VALUE}"] if self.has_gaps else [self.name]
+
+    @property
+    def indicators(self) -> list[int]:
+        """Which of the features are 0 or 1."""
+        return [1] if self.has_gaps else []
+
+    def encode(self, table: Table) -> Array:
+        """The features of a table, (n, f)."""
+        numbers = self.read(table)
+        gaps = np.isnan(numbers)
+        filled = np.where(gaps, self.fill, numbers)
+        return np.column_stack([filled, gaps] if self.has_gaps else [filled]).astype(np.float64)
+
+
 @dataclass(frozen=True)
-class NumberColumn:
+class NumberColumn(Numbered):
     """A column of numbers.
 
     Attributes
@@ -75,33 +109,11 @@ class NumberColumn:
         known = sorted({currency for currency in currencies if currency is not None})
         return cls(name, found.cells, fill, gaps, tuple(known))
 
-    @property
-    def has_gaps(self) -> bool:
-        """Whether a second feature is 1 for gaps."""
-        return self.n_gaps >= LEAST_GAPS
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features."""
-        return [self.name, f"{self.name} is {NO_VALUE}"] if self.has_gaps else [self.name]
-
-    @property
-    def indicators(self) -> list[int]:
-        """Which of the features are 0 or 1."""
-        return [1] if self.has_gaps else []
-
-    def encode(self, table: Table) -> Array:
-        """The features of a table, (n, f)."""
-        numbers = self._read(table)
-        gaps = np.isnan(numbers)
-        filled = np.where(gaps, self.fill, numbers)
-        return np.column_stack([filled, gaps] if self.has_gaps else [filled]).astype(np.float64)
-
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: numbers, NaN for gaps."""
-        return self._read(table)
+        return self.read(table)
 
-    def _read(self, table: Table) -> Array:
+    def read(self, table: Table) -> Array:
         """The numbers of new rows, or TableError for the first cell of another currency."""
         if self.currencies:
             found = _currencies_of(table, self.name)
@@ -129,7 +141,7 @@ class NumberColumn:
 
     def unseen(self, table: Table) -> str | None:
         """A sentence on cells that the model does not know."""
-        known = ~np.isnan(self._read(table))
+        known = ~np.isnan(self.read(table))
         notes = []
         if self.currencies:
             bare = [currency is None for currency in _currencies_of(table, self.name)]
@@ -295,7 +307,7 @@ def category_cells(column: "pandas.Series") -> NDArray:
 
 
 @dataclass(frozen=True)
-class OrderedColumn:
+class OrderedColumn(Numbered):
     """A column of ordered categories.
 
     Attributes
@@ -305,14 +317,14 @@ class OrderedColumn:
         From the lowest to the highest.
     fill : int
         The number of the level that stands for a gap: the median.
-    has_gaps : bool
-        Whether a second feature is 1 for gaps.
+    n_gaps : int
+        How many cells of the training data had no level.
     """
 
     name: str
     levels: tuple[str, ...] = ()
     fill: int = 0
-    has_gaps: bool = False
+    n_gaps: int = 0
 
     kind = "ordered"
     unit = ""
@@ -330,12 +342,12 @@ class OrderedColumn:
             numbers = to_numbers(different)
             order = np.argsort(different if np.isnan(numbers).any() else numbers, kind="stable")
             levels = [different[i] for i in order]
-        position = cls(name, tuple(levels))._positions(table)
+        position = cls(name, tuple(levels)).read(table)
         gaps = int(np.isnan(position).sum())
         fill = int(np.nanmedian(position)) if gaps < len(position) else 0
-        return cls(name, tuple(levels), fill, gaps >= LEAST_GAPS)
+        return cls(name, tuple(levels), fill, gaps)
 
-    def _positions(self, table: Table) -> Array:
+    def read(self, table: Table) -> Array:
         """The number of each cell's level, NaN for gaps and unknown texts."""
         numbers = {level: float(i) for i, level in enumerate(self.levels)}
         return cell_texts(table.frame[self.name]).map(numbers).to_numpy(dtype=np.float64)
@@ -354,23 +366,6 @@ class OrderedColumn:
         gaps = np.append(np.zeros(len(self.levels)), 1.0)[:, None]
         known = np.hstack([numbers, gaps])
         return np.vstack([known, known[-1:]])
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features."""
-        return [self.name, f"{self.name} is {NO_VALUE}"] if self.has_gaps else [self.name]
-
-    @property
-    def indicators(self) -> list[int]:
-        """Which of the features are 0 or 1."""
-        return [1] if self.has_gaps else []
-
-    def encode(self, table: Table) -> Array:
-        """The features of a table, (n, f)."""
-        numbers = self._positions(table)
-        gaps = np.isnan(numbers)
-        filled = np.where(gaps, self.fill, numbers)
-        return np.column_stack([filled, gaps] if self.has_gaps else [filled]).astype(np.float64)
 
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: text, None for gaps."""

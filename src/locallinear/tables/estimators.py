@@ -72,12 +72,12 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         The parameters that the search chose.
     cv_prediction_ : array (n,) or (n, m), or None
         Predictions of the training rows by models that had not seen them: each fold by the
-        configuration that was best on the other folds, fitted on these. NaN for rows that a time
-        budget left no time for; None after `partial_fit` or `forget`.
+        configuration that was best on the other folds, fitted on these. NaN for rows of weight 0
+        and for those that a time budget left no time for; None after `partial_fit` or `forget`.
     cv_score_ : float
         R² of these predictions; NaN without them. The command line and the report show the same.
     folds_ : array (n,)
-        The fold of each training row.
+        The fold of each training row; -1 for rows of weight 0, which are in none.
     target_names_ : list of str
     feature_importances_ : array (c,)
         How much each column of `feature_names_in_` moves predictions; they sum to one.

@@ -16,8 +16,8 @@ from .table import Table, TableError, array_names, as_table, collected
 
 def read_inputs(
     estimator: BaseEstimator, X: Any, y: Any, types: dict[str, str] | None
-) -> tuple[Table, Any, dict[str, str], dict[str, str]]:
-    """The table of X, the targets, the columns to leave out with reasons, and kinds of columns.
+) -> tuple[Table, Any, dict[str, str]]:
+    """The table of X, the targets, and kinds of columns.
 
     Sets `n_features_in_` and `feature_names_in_` of the estimator.
     """
@@ -36,7 +36,7 @@ def read_inputs(
     kinds = check_types(types, table.columns)
     if not hasattr(estimator, "feature_names_in_") and np.asarray(X).dtype.kind in "biuf":
         kinds = dict.fromkeys(table.columns, "number") | kinds
-    return table, y, _copies_of(table, y), kinds
+    return table, y, kinds
 
 
 def check_some_targets(estimator: Any, y: Any) -> None:
@@ -88,13 +88,20 @@ def _checked_array(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray:
     )
 
 
-def _copies_of(table: Table, y: Any) -> dict[str, str]:
-    """Columns that are the target itself, by its name and its values."""
+def copies_of(counted: Table, y: Any, weights: NDArray | None) -> dict[str, str]:
+    """Columns to leave out, and why: the target itself, by its name and its values.
+
+    Parameters
+    ----------
+    counted : the rows with weight
+    y, weights : the targets and the weights of all rows
+    """
     name = getattr(y, "name", None)
-    if name is None or callable(name) or str(name) not in table.columns:
+    if name is None or callable(name) or str(name) not in counted.columns:
         return {}
-    column, targets = table.frame[str(name)], pandas_module().Series(np.asarray(y, dtype=object))
-    if len(column) != len(targets) or not (column.astype(object) == targets).all():
+    values = np.asarray(y, dtype=object)
+    targets = pandas_module().Series(values if weights is None else values[weights > 0])
+    if not (counted.frame[str(name)].astype(object) == targets).all():
         return {}
     return {str(name): "it is the target"}
 

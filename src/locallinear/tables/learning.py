@@ -29,7 +29,7 @@ from .answers import TableAnswers
 from .cells import pandas_module
 from .companions import described, revived
 from .encoding import Encoding, fit_encoding
-from .inputs import check_some_targets, named_targets, read_inputs, targets_in
+from .inputs import check_some_targets, copies_of, named_targets, read_inputs, targets_in
 from .procedure import Task, best_params, fold_numbers, learn
 from .stored import check_stored_attributes
 from .table import as_table, collected
@@ -91,7 +91,8 @@ class TableEstimator(TableAnswers):
         y : array-like (n,), for regression also (n, m), or the name of a column of X
             Its name, or names, are those of the targets.
         sample_weight : array-like (n,), optional
-            How often each row counts.
+            How often each row counts. Rows of weight 0 are kept, but nothing is learned from them,
+            not even what a column is.
         groups : array-like (n,), optional
             Which rows belong together, such as those of one person: they are in one fold.
 
@@ -114,12 +115,13 @@ class TableEstimator(TableAnswers):
         self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any
     ) -> None:
         """Fit, as an estimator that nobody reads yet; y may lack some of the `classes`."""
-        table, y, left_out, types = read_inputs(self, X, y, self.types)
+        table, y, types = read_inputs(self, X, y, self.types)
         targets, self.target_names_ = self._read_targets(y)
         self._check_lengths(table, targets)
-        encoding = fit_encoding(table, types, ignore=left_out)
         weights = check_sample_weights(sample_weight, len(table))
         check_some_weight(weights)
+        counted = table if weights is None else table.take(weights > 0)
+        encoding = fit_encoding(counted, types, ignore=copies_of(counted, y, weights))
         grouped = check_groups(groups, len(table))
         seed = fixed_seed(self.random_state)
         task = Task(
@@ -127,7 +129,7 @@ class TableEstimator(TableAnswers):
             y=targets,
             classify=self._is_classifier,
             weights=weights,
-            folds=fold_numbers(targets, self._is_classifier, seed, grouped),
+            folds=fold_numbers(targets, self._is_classifier, seed, grouped, weights),
             indicators=encoding.indicators,
             prefer=self.prefer,
             n_jobs=self.n_jobs,
@@ -137,7 +139,7 @@ class TableEstimator(TableAnswers):
             classes=None if classes is None else np.unique(classes),
         )
         self._choose_scale(task)
-        task = replace(task, y=self.to_model_scale(targets))
+        task = replace(task, y=self.to_model_scale(targets, weights))
         learnt = learn(self.model, task)
         self.estimator_, self._encoding = learnt.estimator, encoding
         self.search_ = learnt.search
@@ -166,11 +168,12 @@ class TableEstimator(TableAnswers):
     def learn_and_note(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray]:
         """Add rows to a fitted model, whose encoding stays; returns them as `as_arrays` does."""
         with self.writing():
-            arrays = self.as_arrays(X, y)  # once: the rows of a LazyFrame may change
+            # Once: the rows of a LazyFrame may change.
+            arrays = self.as_arrays(X, y, sample_weight)
             self.learn_arrays(*arrays, sample_weight)
         return arrays
 
-    def as_arrays(self, X: Any, y: Any) -> tuple[Array, NDArray]:
+    def as_arrays(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, NDArray]:
         """Rows as plain arrays that `learn_arrays` takes: features, and targets of the model.
 
         What becomes of a cell is decided by the fit, so these say all that the rows do.
@@ -179,7 +182,8 @@ class TableEstimator(TableAnswers):
         targets = self._targets_of(X, y)
         inputs = self.encode(X)
         self._check_lengths(inputs, targets)
-        return inputs.to_numpy(), self.to_model_scale(targets)
+        weights = check_sample_weights(sample_weight, len(targets))
+        return inputs.to_numpy(), self.to_model_scale(targets, weights)
 
     def learn_arrays(self, X: Array, y: NDArray, sample_weight: Any) -> Self:
         """Add rows that `as_arrays` returned, whether by this model or by an earlier copy of it."""

@@ -36,11 +36,12 @@ class NumericTargets(TableEstimator):
         return numeric_targets(y, type(self).__name__)
 
     def _choose_scale(self, task: Task) -> None:
-        y = task.y
+        _, y, weights = task.take(task.counted)
+        v = np.ones(len(y)) if weights is None else weights
         self._scales = None
-        if self.target == "identity" or (self.target == "auto" and not may_be_log(y)):
+        if self.target == "identity" or (self.target == "auto" and not may_be_log(y, v)):
             return
-        columns = y.reshape(len(y), -1).T
+        columns = _columns(y)
         _check_log(columns)
         scales = [LogScale.fit(column) for column in columns]
         if self.target == "log" or self._log_is_better(task, scales[0]):
@@ -52,14 +53,14 @@ class NumericTargets(TableEstimator):
             return False
         return quick_error(task, scale) < CLEARLY_BETTER**2 * quick_error(task)
 
-    def to_model_scale(self, y: Array) -> Array:
+    def to_model_scale(self, y: Array, weights: Array | None = None) -> Array:
         """Targets as `table_model` has them: logs, or as they are."""
-        return y if self._scales is None else to_logs(self._scales, y)
+        return y if self._scales is None else to_logs(self._scales, y, weights)
 
     def _set_judgement(self, y: Array, unseen: NDArray, weights: Array | None) -> None:
         if self._scales is not None:
             columns = zip(self._scales, _columns(y), _columns(unseen), strict=True)
-            self._scales = [scale.with_errors(own, said) for scale, own, said in columns]
+            self._scales = [scale.with_errors(own, said, weights) for scale, own, said in columns]
         self.cv_prediction_ = self._back(unseen)
         known = ~np.isnan(unseen.reshape(len(y), -1)).any(axis=1)
         v = None if weights is None else weights[known]
@@ -80,7 +81,19 @@ class NumericTargets(TableEstimator):
 
     def in_units(self, why: LocalExplanation) -> LocalExplanation:
         """An explanation by `table_model` as `explain` returns it."""
-        return self._of_this(why if self._scales is None else to_units(self._scales, why))
+        if self._scales is not None:
+            why = to_units(self._scales, why, self._mean_in_units())
+        return self._of_this(why)
+
+    def _mean_in_units(self) -> Array:
+        """The mean of the rows' targets in units, by their weights, (m,): computed once."""
+        model = self.estimator_.regime_model
+        kept = self._known.get("mean")
+        if kept is None or kept[0] is not model.fitted:
+            targets = self.quantiles_in_units(model.targets()[:, :, None])[:, :, 0]
+            mean = np.average(targets, axis=0, weights=model.training_weights())
+            self._known["mean"] = kept = model.fitted, mean
+        return kept[1]
 
     def _extra_state(self) -> dict[str, Any]:
         scales = None if self._scales is None else [scale.to_dict() for scale in self._scales]

@@ -22,6 +22,7 @@ from ..ensemble.estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ..models.calibration import scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.fall import FALL
+from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
 from ..runtime.progress import Bar
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
@@ -55,7 +56,7 @@ class Task:
     classify : bool
     weights : array (n,) or None
     folds : array (n,)
-        The fold that tests each row.
+        The fold that tests each row; -1 for rows without weight, which are in none.
     indicators : tuple of int
         Features that are 0 or 1.
     prefer, n_jobs, seed, verbose : as parameters of `TableRegressor`
@@ -79,9 +80,14 @@ class Task:
     classes: NDArray | None = None
 
     @property
+    def counted(self) -> Rows:
+        """The rows with weight."""
+        return counted_rows(self.weights, len(self.y))
+
+    @property
     def is_large(self) -> bool:
-        """Whether there are more rows than choose parameters."""
-        return len(self.y) > MOST_SEARCHED
+        """Whether there are more rows with weight than choose parameters."""
+        return len(self.counted) > MOST_SEARCHED
 
     def take(self, rows: Rows) -> tuple[Any, NDArray, Array | None]:
         """X, y and weights of some rows."""
@@ -107,18 +113,28 @@ class Learnt:
     unseen: NDArray
 
 
-def fold_numbers(y: NDArray, classify: bool, seed: int, groups: NDArray | None = None) -> Rows:
-    """The fold of each row, (n,): shuffled, with every class in each where it has enough rows."""
-    n_folds = max(2, min(N_FOLDS, len(y) // 2))
+def fold_numbers(
+    y: NDArray,
+    classify: bool,
+    seed: int,
+    groups: NDArray | None = None,
+    weights: Array | None = None,
+) -> Rows:
+    """The fold of each row, (n,): shuffled, with every class in each where it has enough rows.
+
+    Rows without weight are in none: -1.
+    """
+    counted, numbers = counted_rows(weights, len(y)), np.full(len(y), -1)
+    y, n_folds = y[counted], max(2, min(N_FOLDS, len(counted) // 2))
     if groups is not None:
-        names, codes = np.unique(groups, return_inverse=True)
+        names, codes = np.unique(groups[counted], return_inverse=True)
         of_group = np.random.RandomState(seed).permutation(len(names)) % n_folds
-        return of_group[codes]
+        numbers[counted] = of_group[codes]
+        return numbers
     enough = classify and np.unique(y, return_counts=True)[1].min() >= n_folds
     splitter = (StratifiedKFold if enough else KFold)(n_folds, shuffle=True, random_state=seed)
-    numbers = np.zeros(len(y), dtype=np.intp)
     for k, (_, test) in enumerate(splitter.split(np.zeros(len(y)), y)):
-        numbers[test] = k
+        numbers[counted[test]] = k
     return numbers
 
 
@@ -200,22 +216,23 @@ def _adapted(given: Any, task: Task, splits: Folds, indicators: Grid) -> Any:
 
 
 def sampled_rows(task: Task) -> Rows:
-    """At most `MOST_SEARCHED` rows, drawn at random, with every class among them."""
-    rows = np.arange(len(task.X))
+    """At most `MOST_SEARCHED` rows with weight, drawn at random, with every class among them."""
+    rows = task.counted
     if len(rows) <= MOST_SEARCHED:
         return rows
     drawn = drawn_rows(task, MOST_SEARCHED)
     if task.classify:
-        drawn = np.union1d(drawn, np.unique(task.y, return_index=True)[1])
+        drawn = np.union1d(drawn, rows[np.unique(task.y[rows], return_index=True)[1]])
     return np.sort(drawn)
 
 
 def drawn_rows(task: Task, size: int) -> Rows:
-    """At most so many rows, at random.
+    """At most so many rows with weight, at random.
 
     The folds are drawn with the seed itself: its permutation would give rows of one fold.
     """
-    return np.random.default_rng([task.seed, 1]).permutation(len(task.y))[:size]
+    rows = task.counted
+    return rows[np.random.default_rng([task.seed, 1]).permutation(len(rows))[:size]]
 
 
 def _sampled_splits(task: Task) -> Folds:
@@ -257,7 +274,7 @@ def _judge_fold(best: Any, estimator: Any, task: Task, k: int, found: Array) -> 
     test = np.flatnonzero(task.folds == k)
     if not len(test):
         return
-    X, y, weights = task.take(np.flatnonzero(task.folds != k))
+    X, y, weights = task.take(task.counted[task.folds[task.counted] != k])
     if isinstance(best, Ensemble):
         again = best.refitted(X, y, weights)
     else:
@@ -289,19 +306,20 @@ def best_params(learnt: Learnt) -> dict[str, Any]:
 def quick_error(task: Task, scale: Any = None) -> float:
     """The squared error in units, on unseen rows, of a small search; of a sample of the rows."""
     rows = np.sort(drawn_rows(task, MOST_COMPARED))
-    folds, y, X = task.folds[rows], task.y[rows], task.X.iloc[rows]
+    folds, (X, y, weights) = task.folds[rows], task.take(rows)
     logs = y if scale is None else scale.forward(y)
     grid = QUICK | ({"indicators": [task.indicators]} if task.indicators else {})
     splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
     search = FALLRegressorCV(grid, cv=splits, n_jobs=task.n_jobs, random_state=task.seed)
-    search.fit(X, logs)
+    search.fit(X, logs, weights)
     predicted = np.empty(len(y))
     for train, test in splits:
-        again = clone(search.best_estimator_).fit(X.iloc[train], logs[train])
+        v = None if weights is None else weights[train]
+        again = clone(search.best_estimator_).fit(X.iloc[train], logs[train], v)
         predicted[test] = again.predict(X.iloc[test])
     if scale is not None:
-        predicted = scale.with_errors(y, predicted).back(predicted)
-    return float(np.mean((y - predicted) ** 2))
+        predicted = scale.with_errors(y, predicted, weights).back(predicted)
+    return float(np.average((y - predicted) ** 2, weights=weights))
 
 
 # A few configurations, to compare scales of a target.

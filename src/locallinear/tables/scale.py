@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from ..checks.stored import require
 from ..kernels.logs import LARGEST_LOG, exponential
+from ..kernels.quantiles import weighted_quantiles
 from ..models.explanation import LocalExplanation
 from .stored import check_stored_types
 
 Array = NDArray[np.float64]
 
 SCALES = ("auto", "identity", "log")
-LARGEST_TARGET = float(np.exp(LARGEST_LOG))
+SMALLEST_TARGET, LARGEST_TARGET = float(np.finfo(float).tiny), float(np.exp(LARGEST_LOG))
 # The log is tried where the largest target is so many times the median.
 WIDE = 4.0
 
@@ -32,17 +33,11 @@ class LogScale:
     ----------
     shift : float
         0, or where targets are 0 a small amount that is added to all.
-    lowest : float
-        No prediction is below it: 0.
-    mean : float
-        The mean of the training targets.
     smear : float
         The mean of exp(error), by which exp(mean log) is too small.
     """
 
     shift: float = 0.0
-    lowest: float = 0.0
-    mean: float = 0.0
     smear: float = 1.0
 
     @classmethod
@@ -52,14 +47,16 @@ class LogScale:
         if y.min() <= 0:
             whole = bool((y == np.round(y)).all())
             shift = 1.0 if whole else float(y[y > 0].min()) / 2
-        return cls(shift, 0.0, float(y.mean()))
+        return cls(shift)
 
-    def with_errors(self, y: Array, predicted: NDArray) -> "LogScale":
+    def with_errors(self, y: Array, predicted: NDArray, weights: Array | None) -> "LogScale":
         """The scale whose predictions have the right mean, by logs of unseen targets (n,)."""
-        known = ~np.isnan(predicted)
+        v = np.ones(len(y)) if weights is None else weights
+        known = ~np.isnan(predicted) & (v > 0)
         factors = np.exp(self.forward(y[known]) - predicted[known])
         # One target that is a thousand times its prediction should not move all others.
-        return replace(self, smear=float(np.clip(np.mean(np.minimum(factors, 50)), 0.5, 2.0)))
+        mean = np.average(np.minimum(factors, 50), weights=v[known])
+        return replace(self, smear=float(np.clip(mean, 0.5, 2.0)))
 
     def has_log(self, y: Array) -> NDArray[np.bool_]:
         """Which targets (n,) have a log on this scale, or are NaN: not known."""
@@ -88,17 +85,21 @@ class LogScale:
             f'{found}; leave such rows out, or fit again with them or with target="identity"'
         )
 
+    def nearest(self, y: Array) -> Array:
+        """The nearest targets (n,) that have a log; NaN stays NaN."""
+        return np.clip(y, 0.0 if self.shift > 0 else SMALLEST_TARGET, LARGEST_TARGET)
+
     def forward(self, y: Array) -> Array:
         """The logs of targets."""
         return np.log(np.asarray(y, dtype=np.float64) + self.shift)
 
     def back(self, logs: Array) -> Array:
         """Predictions in units, of the mean, for predicted logs."""
-        return np.maximum(self.lowest, self.smear * exponential(logs) - self.shift)
+        return np.maximum(0.0, self.smear * exponential(logs) - self.shift)
 
     def back_quantile(self, logs: Array) -> Array:
         """Quantiles in units, such as the ends of intervals, for those of logs; also targets."""
-        return np.maximum(self.lowest, exponential(logs) - self.shift)
+        return np.maximum(0.0, exponential(logs) - self.shift)
 
     def to_dict(self) -> dict[str, Any]:
         """The scale as plain values, for a file."""
@@ -119,10 +120,15 @@ def in_units(scales: list[LogScale], predicted: Array) -> Array:
     return np.column_stack([s.back(c) for s, c in columns]).reshape(predicted.shape)
 
 
-def to_logs(scales: list[LogScale], y: NDArray) -> Array:
-    """Targets in units, (q,) or (q, m), as logs; NaN stays NaN, and others must have a log."""
+def to_logs(scales: list[LogScale], y: NDArray, weights: Array | None = None) -> Array:
+    """Targets in units, (q,) or (q, m), as logs; NaN stays NaN, and others must have a log.
+
+    Those of rows whose weight (q,) is 0 may have none.
+    """
     numbers = np.asarray(y, dtype=np.float64)
     pairs = list(zip(scales, numbers.reshape(len(numbers), -1).T, strict=True))
+    if weights is not None:
+        pairs = [(s, np.where(weights > 0, column, s.nearest(column))) for s, column in pairs]
     for scale, column in pairs:
         scale.check_has_log(column)
     return np.column_stack([s.forward(c) for s, c in pairs]).reshape(numbers.shape)
@@ -134,15 +140,15 @@ def have_logs(scales: list[LogScale], y: Array) -> NDArray[np.bool_]:
     return np.column_stack([s.has_log(c) for s, c in pairs]).reshape(y.shape)
 
 
-def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
+def to_units(scales: list[LogScale], why: LocalExplanation, means: Array) -> LocalExplanation:
     """An explanation of logs as one in units, whose parts sum to the prediction.
 
     The linear model is the tangent at each query. The layers are shares of the difference to the
     baseline, in proportion to the layers of logs: each part of the log times the logarithmic mean
-    of both ends, which is exact for any number of parts. `scales` has one per target.
+    of both ends, which is exact for any number of parts. `scales` has one per target, and `means`
+    (m,) are those of the targets in units.
     """
     smear = np.array([scale.smear for scale in scales])
-    means = np.array([scale.mean for scale in scales])
     logs = why.contributions.sum(axis=1) + why.intercept
     growth = smear * exponential(logs)
     prediction = np.column_stack([s.back(logs[:, t]) for t, s in enumerate(scales)])
@@ -162,7 +168,7 @@ def to_units(scales: list[LogScale], why: LocalExplanation) -> LocalExplanation:
         baseline=means,
         neighborhood_part=prediction - means - differences.sum(axis=1),
         difference_parts=differences,
-        encoded=None if why.encoded is None else to_units(scales, why.encoded),
+        encoded=None if why.encoded is None else to_units(scales, why.encoded, means),
         log=why,
         growth=growth,
         **tangent,
@@ -176,8 +182,12 @@ def _logarithmic_mean(a: Array, b: Array) -> Array:
     return np.where(near, a, (a - b) / np.where(near, 1.0, ratio))
 
 
-def may_be_log(y: Array) -> bool:
-    """Whether the log of a target is worth a try: not negative, and spread over magnitudes."""
-    if y.ndim > 1 or y.min() < 0 or (y > 0).mean() < 0.5:
+def may_be_log(y: Array, weights: Array) -> bool:
+    """Whether the log of a target is worth a try: not negative, and spread over magnitudes.
+
+    `weights` (n,) are above 0.
+    """
+    if y.ndim > 1 or y.min() < 0 or np.average(y > 0, weights=weights) < 0.5:
         return False
-    return bool(y.max() > WIDE * max(float(np.median(y)), np.finfo(float).tiny))
+    (median,) = weighted_quantiles(y, weights, np.array([0.5]))
+    return bool(y.max() > WIDE * max(float(median), SMALLEST_TARGET))

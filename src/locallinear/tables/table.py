@@ -5,7 +5,7 @@ the header.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -41,12 +41,15 @@ class Table:
         The decimal mark in text that looks like a number, "." or ",".
     missing : tuple of str
         Cells that mean "no value", in addition to the usual ones.
+    numbers : array (n,) or None
+        Where these are some of the rows of a table, their numbers in it, for messages.
     """
 
     frame: "pandas.DataFrame"
     name: str = FRAME
     decimal: str = "."
     missing: tuple[str, ...] = ()
+    numbers: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -94,23 +97,27 @@ class Table:
         """The error for a cell that is not what was expected; `remedy` says what to do."""
         cell = shortened(str(self.frame[column].iloc[row]))
         return TableError(
-            f"{self.name}, row {row + 1}, column {column!r}: expected {expected}, but found "
-            f"{cell!r}. {remedy}"
+            f"{self.name}, row {self._counted(row)}, column {column!r}: expected {expected}, but "
+            f"found {cell!r}. {remedy}"
         )
+
+    def _counted(self, row: int) -> int:
+        """The number of a row, from 1."""
+        return int(row if self.numbers is None else self.numbers[row]) + 1
 
     def checked_finite(self, column: str, numbers: Array) -> Array:
         """Numbers of a column, or TableError where one is infinite or its square would be."""
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             raise TableError(
-                f"{self.name}, row {infinite[0] + 1}, column {column!r}: the number is infinite; "
-                "correct it or leave the cell empty."
+                f"{self.name}, row {self._counted(infinite[0])}, column {column!r}: the number is "
+                "infinite; correct it or leave the cell empty."
             )
         sizes = np.abs(numbers)
         huge = np.flatnonzero(sizes > LARGEST)
         if len(huge):
             raise TableError(
-                f"{self.name}, row {huge[0] + 1}, column {column!r}: the number "
+                f"{self.name}, row {self._counted(huge[0])}, column {column!r}: the number "
                 f"{numbers[huge[0]]:g} is above {LARGEST:g} in size, so that its square is "
                 "infinite; correct it, or change the unit."
             )
@@ -123,13 +130,14 @@ class Table:
 
     def take(self, rows: NDArray) -> "Table":
         """The table of some of the rows."""
-        frame = self.frame.iloc[np.arange(len(self))[rows]].reset_index(drop=True)
-        return Table(frame, self.name, self.decimal, self.missing)
+        some = np.arange(len(self))[rows]
+        frame = self.frame.iloc[some].reset_index(drop=True)
+        numbers = some if self.numbers is None else self.numbers[some]
+        return replace(self, frame=frame, numbers=numbers)
 
     def without(self, columns: Collection[str]) -> "Table":
         """The table without some of the columns."""
-        frame = self.frame.drop(columns=list(columns))
-        return Table(frame, self.name, self.decimal, self.missing)
+        return replace(self, frame=self.frame.drop(columns=list(columns)))
 
 
 def shortened(cell: str, length: int = 40) -> str:
