@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from locallinear import FALLRegressor
 from refusals import ESTIMATORS, data
@@ -43,9 +44,10 @@ from refusals import ESTIMATORS, data
     ],
 )
 @pytest.mark.parametrize("selection", ["random", "kmeans"])
-def test_odd_inputs_work(scaling, change, selection):
+def test_odd_inputs_work_as_the_same_numbers_in_contiguous_doubles(scaling, change, selection):
     X, y = data()
     X = change(X)
+    doubles = np.ascontiguousarray(X, dtype=np.float64)
     for estimator in ESTIMATORS:
         for l1_ratio in [0.0, 0.5]:
             model = estimator(
@@ -55,11 +57,13 @@ def test_odd_inputs_work(scaling, change, selection):
                 scaling=scaling,
                 random_state=0,
             )
+            expected = clone(model).fit(doubles, y)
             model.fit(X, y)
-            explanation = model.explain(X)
-            assert np.isfinite(explanation.prediction).all()
+            explanation, of_doubles = model.explain(X), expected.explain(doubles)
             assert np.isfinite(explanation.contributions).all()
-            assert np.isfinite(model.local_models()).all()
+            assert_array_equal(explanation.prediction, of_doubles.prediction)
+            assert_array_equal(explanation.contributions, of_doubles.contributions)
+            assert_array_equal(model.local_models(), expected.local_models())
             assert_array_equal(model.predict(X).shape, y.shape)
             model.partial_fit(X[:3], y[:3]).forget([0])
 

@@ -83,7 +83,9 @@ def test_groups_stay_together(make_samples):
     X, y, _ = make_samples
     groups = np.arange(len(X)) // 30
     model = FALLEnsembleRegressor(2, search=KINDS, cv=GroupKFold(3), random_state=0)
-    assert np.isfinite(model.fit(X, y, groups=groups).cv_prediction_).all()
+    folds = model.fit(X, y, groups=groups).out_of_fold()[1]
+    assert len(set(folds)) == 3
+    assert all(len(set(folds[groups == group])) == 1 for group in groups)
 
 
 def test_a_search_starts_from_the_given_estimator(make_samples):

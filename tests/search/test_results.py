@@ -158,11 +158,12 @@ def test_columns_keep_the_values_of_the_grid(samples):
     points = np.zeros((2, 3))
     grid = {"anchor_selection": ["random", points], "fit_intercept": [True], "alpha": [1, 0.5]}
     results = FALLRegressorCV(grid, random_state=0).fit(*samples).cv_results_
-    assert list(results["param_anchor_selection"][:2]) == ["random", points] or (
-        results["param_anchor_selection"][1] is points
-    )
+    selections = results["param_anchor_selection"].tolist()
+    assert [selections[0], selections[2]] == ["random", "random"]
+    assert selections[1] is selections[3] is points
     assert results["param_fit_intercept"].dtype == bool
     assert results["param_alpha"].dtype == float
+    assert_array_equal(results["param_alpha"], [1, 1, 0.5, 0.5])
 
 
 def test_rounds_of_learning_make_no_work_where_nothing_is_learned(samples, monkeypatch):

@@ -1,13 +1,19 @@
 """Reading of CSV and Parquet files: what is detected, and the errors for broken files."""
 
+import re
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from houses import houses
 from locallinear.tables.cells import cell_texts
-from locallinear.tables.read import find_decimal, find_delimiter, read_table
+from locallinear.tables.read import EXCEL, find_decimal, find_delimiter, read_table
 from locallinear.tables.table import TableError
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -88,8 +94,15 @@ def test_a_workbook_is_read_where_its_reader_is_installed(tmp_path):
 def test_a_workbook_without_its_reader_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "data.xlsx").write_bytes(b"PK")
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
-    with pytest.raises(TableError, match=r"needs openpyxl: pip install openpyxl, or save"):
+    wanted = r"needs openpyxl: pip install 'locallinear\[tables\]', or save"
+    with pytest.raises(TableError, match=wanted):
         read_table(tmp_path / "data.xlsx")
+
+
+def test_the_extra_for_tables_brings_the_readers_of_all_workbooks():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    packages = [re.split("[<>=]", each)[0] for each in project["optional-dependencies"]["tables"]]
+    assert set(EXCEL.values()) <= set(packages)
 
 
 def test_the_answer_to_a_missing_header_is_taken(read):

@@ -61,14 +61,14 @@ def same_place(x: AnyArray, y: Any) -> bool:
 
 def check_same_place(estimator: Any, X: AnyArray) -> None:
     """Refuse inputs that are elsewhere than the fitted model."""
-    place = getattr(estimator, "place", X)
-    if not same_place(X, place):
+    held = getattr(estimator, "model_array", X)
+    if not same_place(X, held):
         hint = 'model.to("cpu")' if is_numpy(X) else "model.to(X.device)"
         if compatibility().is_cupy_array(X):
             hint = 'model.to("cupy")'
         raise ValueError(
             f"Inputs of a fitted {type(estimator).__name__} must use the same namespace and device "
-            f"as those passed to fit: X is {place_of(X)}, but the model holds {place_of(place)}; "
+            f"as those passed to fit: X is {place_of(X)}, but the model holds {place_of(held)}; "
             f"move X, or the model with {hint}, and leave array_api_dispatch on"
         )
 
@@ -82,11 +82,11 @@ def check_trees_on_processor(Z: AnyArray, neighborhood: str) -> None:
         )
 
 
-def check_on_processor(estimator: Any, place: AnyArray, what: str) -> None:
+def check_on_processor(estimator: Any, array: AnyArray, what: str) -> None:
     """Refuse what is computed for NumPy arrays alone, where a model is elsewhere."""
-    if not is_numpy(place):
+    if not is_numpy(array):
         raise ValueError(
             f"{what} can only be had from a model of NumPy arrays, but this "
-            f'{type(estimator).__name__} holds {place_of(place)}; call model.to("cpu") first, and '
+            f'{type(estimator).__name__} holds {place_of(array)}; call model.to("cpu") first, and '
             "pass NumPy arrays"
         )

@@ -206,14 +206,14 @@ def print_comparison(
 
     `seconds` are those of the model's fit: with them, more models and times are printed.
     """
-    said: Any = model.cv_prediction_
-    unseen = UnseenRows.of(said, model.folds_)
+    predictions: Any = model.cv_prediction_
+    unseen = UnseenRows.of(predictions, model.folds_)
     classify, full = problem.classify, seconds is not None
     X, y, n_train = model.encode(problem.table).to_numpy(), problem.y, unseen.n_train
     # The search, and one fit per fold and of all rows.
     own = Judged(
         "FALL",
-        model.classes_[said.argmax(axis=1)] if classify else said,
+        model.classes_[predictions.argmax(axis=1)] if classify else predictions,
         (seconds or 0.0) / (len(unseen.splits) + 1),
     )
     models = baselines(n_train, classify=classify, slow=full)

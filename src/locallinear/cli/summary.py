@@ -70,8 +70,8 @@ def encoding_lines(encoding: Encoding, limit: int = 40) -> list[str]:
     """What became of each column, as a table; `--types` corrects it."""
     rows = []
     for line in encoding.to_frame().itertuples():
-        said = f"left out: {line.reason}" if line.kind == "skip" else line.encoding
-        rows.append(f"  {shorten(line.column, 28):<28}  {line.kind:<8}  {said}")
+        outcome = f"left out: {line.reason}" if line.kind == "skip" else line.encoding
+        rows.append(f"  {shorten(line.column, 28):<28}  {line.kind:<8}  {outcome}")
     more = [f"  and {len(rows) - limit} more columns"] if len(rows) > limit else []
     end = "Where this is wrong, --types COLUMN=KIND corrects it."
     return ["", "What the columns are:", "", *rows[:limit], *more, "", end, ""]

@@ -19,13 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import arguments as checks
 from ..checks.parameters import FALL_PARAMETERS, GEOMETRY, check_after_fit
 from ..geometry.metric import MAX_SAMPLES
-from ..kernels.local.anchors import fit_models
 from ..kernels.local.combine import cut_at
 from ..models.anchor_samples import AnchorSamples
-from ..models.anchors import Anchors, place_anchors
+from ..models.anchors import Anchors, fit_neighborhoods, place_anchors
 from ..models.fall import FALL
 from ..models.moments import Moments
-from ..runtime.chunks import row_chunks
 from ..runtime.threads import one_blas_thread
 from .assignment import assign, assign_new, deciding_samples
 from .cells import Cells
@@ -210,19 +208,11 @@ class DaskFALL(Gathering, DaskPredictor, Moments):
         counted = np.ones(found.rows.shape)
         if tables.weighted:
             counted = cut_at(found.columns["weights"], self.n_anchor_neighbors)
-        if self.anchor_alpha == 0 or self.anchor_l1_ratio == 0:
-            self._anchor_samples = AnchorSamples(
-                found.rows.astype(np.int32),
-                None if (counted == 1).all() else counted,
-                float(self.anchor_alpha),
-                bool(self.fit_intercept),
-            )
-        models = np.empty((len(points), Z.shape[2] + 1, Y.shape[2]))
-        penalty = self.anchor_alpha, self.anchor_l1_ratio, self.fit_intercept
+        self._anchor_samples = AnchorSamples.of_fit(self, found.rows, counted)
         with one_blas_thread():
-            for chunk in row_chunks(len(points), n_near * (Z.shape[2] + Y.shape[2]) * 8 * 4):
-                models[chunk] = fit_models(Z[chunk], Y[chunk], counted[chunk], *penalty)
-        return models
+            return fit_neighborhoods(
+                self, (*Z.shape, Y.shape[2]), lambda chunk: (Z[chunk], Y[chunk], counted[chunk])
+            )
 
     def _hold(
         self, parts: Sequence[Delayed], sizes: list[int], counts: list[int], cells: Cells

@@ -36,7 +36,7 @@ def read_headerless(source: Source, original: bytes) -> list[list[str]]:
 
 def read_sheet(source: Source, original: bytes) -> list[list[str]]:
     """Read the rows below the header of an .xls file; numbers get their shortest digits."""
-    xlrd = extra("xlrd", "tune", f"{source.original} and other .xls files")
+    xlrd = extra("xlrd", "tables", f"{source.original} and other .xls files")
     sheet = xlrd.open_workbook(file_contents=original).sheet_by_index(0)
     return [
         [str(int(cell)) if float(cell).is_integer() else repr(cell) for cell in sheet.row_values(i)]

@@ -21,7 +21,7 @@ def fetch_concrete(
 ) -> Any:
     """Concrete compressive strength: 1030 mixtures, 8 inputs, the strength in MPa (UCI 165).
 
-    The original is an .xls file: its first conversion needs xlrd.
+    The original is an .xls file: its first conversion needs the extra `tables`.
 
     Parameters
     ----------

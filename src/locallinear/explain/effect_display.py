@@ -176,8 +176,8 @@ class EffectDisplay:
         """Strokes with the rows' slopes, or marks at what their models say of each text."""
         assert self.slopes is not None
         if self.is_text:
-            said = (self.predictions[:, None] + self.slopes).mean(axis=0)[order]
-            ax.plot(x, said, "_", color=ORANGE, markersize=14, zorder=4, label="by the slopes")
+            by_slopes = (self.predictions[:, None] + self.slopes).mean(axis=0)[order]
+            ax.plot(x, by_slopes, "_", color=ORANGE, markersize=14, zorder=4, label="by the slopes")
             return
         half = STROKE / 2 * (np.ptp(self.values) or 1.0)
         at, level, slope = self.values[rows], self.predictions[rows], self.slopes[rows]
@@ -201,9 +201,9 @@ class EffectDisplay:
 
 def _sentences(effect: Effect, feature: str, target: str) -> str:
     """What `plot` draws, the slopes included."""
-    said = sentence(effect, feature, target)
+    summary = sentence(effect, feature, target)
     if effect.slopes is None:
-        return said
+        return summary
     if effect.is_text:
-        return f"{said} Dashes are what the linear models of the rows say on average."
-    return f"{said} Each stroke is one row, with the slope of its linear model."
+        return f"{summary} Dashes are what the linear models of the rows say on average."
+    return f"{summary} Each stroke is one row, with the slope of its linear model."

@@ -269,18 +269,18 @@ def sentence(effect: Effect, feature: str, target: str) -> str:
     thin = "small point" if effect.is_text else "thin line"
     share = f"{effect.dependence:.0%}".replace("%", " %")
     depends = effect.dependence > DEPENDENT
-    told = f"The other columns explain {share} of the variance of {feature}, so"
+    dependence = f"The other columns explain {share} of the variance of {feature}, so"
     if effect.kind == "mean":
         rest = "some of these rows do not occur" if depends else "such rows can occur"
         return (
             f"{thick} the mean prediction of {target} if all {len(effect.curves):,} rows had the "
-            f"same {feature}; each {thin} is one row. {told} {rest}."
+            f"same {feature}; each {thin} is one row. {dependence} {rest}."
         )
     rest = "would include rows that do not occur" if depends else "would say nearly the same"
     return (
         f"{thick} the sum of the changes in predictions of {target} from one value of {feature} to "
         "the next, each change in the rows that are near these values (accumulated local "
-        f"effects). {told} the mean over all rows {rest}."
+        f"effects). {dependence} the mean over all rows {rest}."
     )
 
 

@@ -236,8 +236,8 @@ def pooled_scores(
 
 def _number_scores(judged: Judged, y: NDArray) -> Callable[[Array], list[float]]:
     """The metrics of `REGRESSION` for any weights of the rows, by sums."""
-    true, said = y.reshape(len(y), -1), judged.predicted.reshape(len(y), -1)
-    errors, centered = said - true, true - true.mean(axis=0)
+    true, predicted = y.reshape(len(y), -1), judged.predicted.reshape(len(y), -1)
+    errors, centered = predicted - true, true - true.mean(axis=0)
 
     def scores(v: Array) -> list[float]:
         total = v.sum()

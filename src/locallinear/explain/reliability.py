@@ -77,8 +77,8 @@ def reliability(
     """
     chosen = slice(None) if target is None else [target]
     true = one_hot(y, classes)[:, chosen].ravel()
-    said = np.asarray(probabilities)[:, chosen].ravel()
-    bins = np.minimum((said * n_bins).astype(np.intp), n_bins - 1)
+    predicted = np.asarray(probabilities)[:, chosen].ravel()
+    bins = np.minimum((predicted * n_bins).astype(np.intp), n_bins - 1)
     counts = np.bincount(bins, minlength=n_bins)
     filled = np.flatnonzero(counts)
     counts = counts[filled]
@@ -87,7 +87,7 @@ def reliability(
     middle = (observed + z / 2) / (1 + z)
     half = np.sqrt(z * observed * (1 - observed) + z**2 / 4) / (1 + z)
     return Reliability(
-        predicted=np.bincount(bins, said, n_bins)[filled] / counts,
+        predicted=np.bincount(bins, predicted, n_bins)[filled] / counts,
         observed=observed,
         counts=counts,
         low=middle - half,
@@ -105,10 +105,10 @@ def probability_scores(y: NDArray, probabilities: Array, classes: NDArray) -> di
     true = one_hot(y, classes)
     shares = np.broadcast_to(true.mean(axis=0), true.shape)
     found = {}
-    for said, name in ((np.asarray(probabilities), ""), (shares, " of shares")):
-        likely = np.maximum((true * said).sum(axis=1), SMALLEST)
+    for predicted, name in ((np.asarray(probabilities), ""), (shares, " of shares")):
+        likely = np.maximum((true * predicted).sum(axis=1), SMALLEST)
         found[f"log loss{name}"] = float(-np.log(likely).mean())
-        found[f"Brier score{name}"] = float(((said - true) ** 2).sum(axis=1).mean())
+        found[f"Brier score{name}"] = float(((predicted - true) ** 2).sum(axis=1).mean())
     return found
 
 

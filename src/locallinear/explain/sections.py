@@ -163,8 +163,8 @@ def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
     known = view.out_of_fold()
     if known is None or len(np.unique(known[1])) > MOST_FOLDS:
         return None
-    said, unseen = known[0], UnseenRows.of(*known)
-    chosen = said if view.classes is None else view.classes[said.argmax(axis=1)]
+    predictions, unseen = known[0], UnseenRows.of(*known)
+    chosen = predictions if view.classes is None else view.classes[predictions.argmax(axis=1)]
     y, models = view.targets_in_units(y), baselines(unseen.n_train, classify=view.is_classifier)
     return _Judgement(
         unseen.judge(Judged(NAME, chosen), models, X, y, classify=view.is_classifier),
@@ -172,7 +172,7 @@ def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
         unseen.rows,
         unseen.n_folds,
         True,
-        None if view.classes is None else said[unseen.rows],
+        None if view.classes is None else predictions[unseen.rows],
     )
 
 

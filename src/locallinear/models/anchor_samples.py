@@ -34,6 +34,24 @@ class AnchorSamples:
     alpha: float
     fit_intercept: bool
 
+    @classmethod
+    def of_fit(cls, parameters: Any, near: Rows, counted: Array) -> "AnchorSamples | None":
+        """What a fit notes; None where its anchors are no linear function of the targets.
+
+        Parameters
+        ----------
+        parameters : of the estimator
+        near, counted : (k, K) numbers of the samples around the anchors, and how much each counted
+        """
+        if parameters.anchor_alpha != 0 and parameters.anchor_l1_ratio != 0:
+            return None
+        return cls(
+            near.astype(np.int32),
+            None if (counted == 1).all() else counted,
+            float(parameters.anchor_alpha),
+            bool(parameters.fit_intercept),
+        )
+
     @property
     def lost(self) -> NDArray[np.bool_]:
         """Which anchors were shaped by samples that are forgotten, (k,)."""

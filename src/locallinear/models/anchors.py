@@ -1,8 +1,9 @@
-"""Anchors: where they are, and the samples that their models are fitted on.
+"""Anchors: where they are, the samples that their models are fitted on, and the fit.
 
-The estimator and the search both place anchors and gather neighbourhoods by these functions.
+The estimators and the search place anchors and gather neighbourhoods by these functions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,9 @@ from ..checks.arguments import check_anchor_models, check_anchor_points
 from ..geometry.distinct import distinct_rows
 from ..geometry.nearness import Index
 from ..geometry.spaces import Space
+from ..kernels.local.anchors import fit_models
 from ..kernels.local.combine import cut_at
+from ..runtime.chunks import row_chunks
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -124,3 +127,25 @@ def neighborhood_weights(
     if padding is not None:
         shares[padding] = 0.0
     return shares
+
+
+def fit_neighborhoods(
+    parameters: Any,
+    shape: tuple[int, int, int, int],
+    neighborhoods_of: Callable[[slice], tuple[Array, Array, Array]],
+) -> Array:
+    """The anchor models (k, d + 1, m), fitted for some anchors at a time.
+
+    Parameters
+    ----------
+    parameters : of the estimator, of which the penalty and the intercept are read
+    shape : k anchors, K samples around each, d features and m targets
+    neighborhoods_of : returns inputs, targets and weights of these samples, for some of the anchors
+    """
+    k, K, d, m = shape
+    p, models = parameters, np.empty((k, d + 1, m))
+    for chunk in row_chunks(k, K * (d + m) * 8 * 4):
+        models[chunk] = fit_models(
+            *neighborhoods_of(chunk), p.anchor_alpha, p.anchor_l1_ratio, p.fit_intercept
+        )
+    return models

@@ -38,8 +38,8 @@ class Facts(Named):
         return self._fitted
 
     @property
-    def place(self) -> Array:
-        """An array that is of the kind of all arrays of the model, and on their device."""
+    def model_array(self) -> Array:
+        """An array of the model: all others are of its kind, and on its device."""
         return self.fitted.models
 
     # --- Fitted attributes --------------------------------------------------------------------

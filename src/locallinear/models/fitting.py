@@ -18,11 +18,17 @@ from ..checks.parameters import GEOMETRY
 from ..geometry.device_neighbors import make_neighbors
 from ..geometry.nearness import Geometry, Index, fit_geometry
 from ..geometry.neighbors import neighbor_sets
-from ..kernels.local.anchors import fit_models
-from ..runtime.chunks import row_chunks
+from ..geometry.spaces import Space
 from ..runtime.threads import one_blas_thread
 from .anchor_samples import AnchorSamples
-from .anchors import neighborhood_weights, neighborhoods, place_anchors, rows_of_points
+from .anchors import (
+    Anchors,
+    fit_neighborhoods,
+    neighborhood_weights,
+    neighborhoods,
+    place_anchors,
+    rows_of_points,
+)
 from .assignment import assign_all, deciding_index
 from .fitted import Fitted
 from .samples import Samples, weights_above_zero
@@ -90,7 +96,7 @@ def fit_anchors(
 
     The samples of the model that is returned have no labels and residuals yet.
     """
-    p, space, weights = parameters, geometry.space, samples.get("weights")
+    p, space, xp = parameters, geometry.space, namespace(Y)
     anchors = place_anchors(
         p.anchor_selection,
         p.anchor_models,
@@ -98,47 +104,29 @@ def fit_anchors(
         space,
         samples["Z"],
         Y.shape[1],
-        weights,
+        samples.get("weights"),
         p.random_state,
     )
-    xp = namespace(Y)
+    points, models, shaped_by = anchors.points, anchors.models, None
+    if models is None:
+        points = _points_in_units(p.anchor_selection, anchors, space, X)
+        around = _around(p, geometry, samples, neighbors, anchors, graph, n_jobs)
+        models, shaped_by = _fit_around(p, samples, Y, *around)
     labels = xp.empty_like(Y[:, 0], dtype=xp.int32)
     own = samples.beside(residuals=xp.empty_like(Y), labels=labels)
-    given = geometry, own, neighbors
-    if anchors.models is not None:
-        in_units = space.models_to_units(anchors.models)
-        constant = float(p.fit_intercept)
-        return Fitted(*given, anchors.models, constant, anchors.points, in_units, None)
-    points, rows = anchors.points, anchors.rows
-    if rows is not None:
-        where = at(X, rows)
-    elif isinstance(p.anchor_selection, str):
-        where = space.inverse(points)
-    else:
-        where = moved(np.array(from_device(p.anchor_selection), dtype=np.float64), X)
-    near, total, padding = _around(p, geometry, samples, neighbors, points, rows, graph, n_jobs)
-    shaped_by = None
-    if p.anchor_alpha == 0 or p.anchor_l1_ratio == 0:
-        counted = neighborhood_weights(weights, near, total, padding)
-        shaped_by = AnchorSamples(
-            to_numpy(near).astype(np.int32),
-            None if (counted == 1).all() else counted,
-            float(p.anchor_alpha),
-            bool(p.fit_intercept),
-        )
-    Z = samples["Z"]
-    models = np.empty((points.shape[0], Z.shape[1] + 1, Y.shape[1]))
-    for chunk in row_chunks(points.shape[0], near.shape[1] * (Z.shape[1] + Y.shape[1]) * 8 * 4):
-        unused = None if padding is None else padding[chunk]
-        models[chunk] = fit_models(
-            *neighborhoods(Z, Y, weights, near[chunk, ...], total, unused),
-            p.anchor_alpha,
-            p.anchor_l1_ratio,
-            p.fit_intercept,
-        )
-    models = moved(models, Z)
     in_units = space.models_to_units(models)
-    return Fitted(*given, models, float(p.fit_intercept), where, in_units, shaped_by)
+    return Fitted(
+        geometry, own, neighbors, models, float(p.fit_intercept), points, in_units, shaped_by
+    )
+
+
+def _points_in_units(selection: Any, anchors: Anchors, space: Space, X: Array) -> Array:
+    """Where the anchors are in the units of the inputs X, as far as known without rounding."""
+    if anchors.rows is not None:
+        return at(X, anchors.rows)
+    if isinstance(selection, str):
+        return space.inverse(anchors.points)
+    return moved(np.array(from_device(selection), dtype=np.float64), X)
 
 
 def _around(
@@ -146,12 +134,12 @@ def _around(
     geometry: Geometry,
     samples: Samples,
     neighbors: Index,
-    points: Array,
-    rows: Rows | None,
+    anchors: Anchors,
     graph: csr_array | None,
     n_jobs: int | None,
 ) -> tuple[Rows, float, NDArray[np.bool_] | None]:
     """The samples around anchors, what their weights may add up to, and which do not count."""
+    points, rows = anchors.points, anchors.rows
     if graph is None:
         n_near = min(parameters.n_anchor_neighbors, samples.n_searchable)
         near = neighbors.query(geometry.nearness.points(points), n_near, n_jobs)[1]
@@ -161,6 +149,30 @@ def _around(
     mask = None if samples.searchable is None else to_numpy(samples.searchable)
     near, padding = neighbor_sets(graph, to_numpy(rows), mask)
     return near, np.inf, padding
+
+
+def _fit_around(
+    parameters: Parameters,
+    samples: Samples,
+    Y: Array,
+    near: Rows,
+    total: float,
+    padding: NDArray[np.bool_] | None,
+) -> tuple[Array, AnchorSamples | None]:
+    """The anchors' models, fitted on the samples around them, and what is noted of these samples.
+
+    The last arguments are from `_around`.
+    """
+    Z, weights = samples["Z"], samples.get("weights")
+
+    def neighborhoods_of(chunk: slice) -> tuple[Array, Array, Array]:
+        unused = None if padding is None else padding[chunk]
+        return neighborhoods(Z, Y, weights, near[chunk, ...], total, unused)
+
+    models = fit_neighborhoods(parameters, (*near.shape, Z.shape[1], Y.shape[1]), neighborhoods_of)
+    counted = neighborhood_weights(weights, near, total, padding)
+    shaped_by = AnchorSamples.of_fit(parameters, to_numpy(near), counted)
+    return moved(models, Z), shaped_by
 
 
 def _assign_all(parameters: Parameters, siblings: Sequence[Fitted], Y: Array) -> None:

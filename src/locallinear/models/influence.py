@@ -72,7 +72,7 @@ class Influence(Moments):
         `without` (q,) are numbers of samples: each query is predicted without that sample.
         """
         members = self.members
-        check_on_processor(self, members[0].place, "the influence of samples")
+        check_on_processor(self, members[0].model_array, "the influence of samples")
         total = csr_array((len(X), members[0].n_samples_fit_))
         for member in members:
             Z = member.feature_space.transform(X)
@@ -121,7 +121,7 @@ def smoother_rows(
     exact : whether to refuse where anchors are no known function of the targets that are left;
         otherwise such anchors are taken as known, and add nothing
     """
-    check_on_processor(member, member.place, "the influence of samples")
+    check_on_processor(member, member.model_array, "the influence of samples")
     sets = member.anchor_samples
     shares, near = member.shares(Z, without)
     if exact:

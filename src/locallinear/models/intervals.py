@@ -114,7 +114,7 @@ class HowSure(Influence):
     def conformal(self, groups: NDArray | None = None) -> Conformal:
         """The errors of the samples, and what tells their size: computed once, until a change."""
         members = self.at_this_moment().members
-        check_on_processor(self, members[0].place, "what a model knows about its errors")
+        check_on_processor(self, members[0].model_array, "what a model knows about its errors")
         name = _kept_name("errors", groups)
         kept = self._known.get(name)
         if kept is None or not kept.holds_for(members, groups):
@@ -227,7 +227,7 @@ class Intervals(HowSure):
 
     def _cv_plus(self, groups: NDArray | None) -> CVPlus:
         """The estimator without each of the folds: fitted once, until a change."""
-        check_on_processor(self, self.members[0].place, "an interval of method cv+")
+        check_on_processor(self, self.members[0].model_array, "an interval of method cv+")
         name = _kept_name("folds", groups)
         kept = self._known.get(name)
         if kept is None or not kept.holds_for(self.members, groups):

@@ -235,13 +235,13 @@ def _explained(
         fitted_on = rows[train]
         v = None if weights is None else weights[fitted_on]
         data = X[fitted_on], y[fitted_on], v, X[rows[test]]
-        said = _refitted(accurate, *data) if known is None else known[0][test]
-        parts.append((said.reshape(len(test), -1), _refitted(simple, *data)))
+        accurate_values = _refitted(accurate, *data) if known is None else known[0][test]
+        parts.append((accurate_values.reshape(len(test), -1), _refitted(simple, *data)))
         if began - budget.left() > budget.left():
             break
-    said, repeated = (np.concatenate(part) for part in zip(*parts, strict=True))
-    left = ((said - repeated) ** 2).sum(axis=0)
-    total = ((said - said.mean(axis=0)) ** 2).sum(axis=0)
+    accurate_values, simple_values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    left = ((accurate_values - simple_values) ** 2).sum(axis=0)
+    total = ((accurate_values - accurate_values.mean(axis=0)) ** 2).sum(axis=0)
     if is_classifier(accurate):  # classes that hardly occur count little
         left, total = left.sum(keepdims=True), total.sum(keepdims=True)
     return float(np.mean(1 - left / np.where(total > 0, total, 1.0)))

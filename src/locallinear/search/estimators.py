@@ -33,8 +33,9 @@ Rows = NDArray[np.intp]
 class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, SearchCV):
     """FALLRegressor with its parameters chosen by exhaustive cross-validation.
 
-    Every configuration of the grid is scored exactly as fitting and predicting in a loop would
-    score it, but the work that configurations share is done once: a million take seconds.
+    Every configuration of the grid is scored, on at most `max_samples` samples, exactly as fitting
+    and predicting these in a loop would score it, but the work that configurations share is done
+    once: a million take seconds.
 
     Parameters
     ----------
@@ -127,10 +128,10 @@ class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, SearchCV):
 class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 
-    Every configuration of the grid is scored exactly as fitting and predicting in a loop would
-    score it, but the work that configurations share is done once. The probabilities of the best
-    one are calibrated: the map from scores to probabilities is the one that fits the samples best
-    that a split had left out.
+    Every configuration of the grid is scored, on at most `max_samples` samples, exactly as fitting
+    and predicting these in a loop would score it, but the work that configurations share is done
+    once. The probabilities of the best one are calibrated: the map from scores to probabilities is
+    the one that fits the samples best that a split had left out.
 
     Parameters
     ----------

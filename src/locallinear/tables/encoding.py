@@ -196,9 +196,9 @@ def fit_encoding(
         if found.kind != "skip":
             columns.append(CLASSES[found.kind].fit(table, name, found))
     if not columns:
-        said = "; ".join(f"{name!r}: {reason}" for name, reason in reasons[:3])
+        left_out = "; ".join(f"{name!r}: {reason}" for name, reason in reasons[:3])
         raise TableError(
             f"{table.name} has no column to learn from; a model needs at least one with different "
-            f"values ({said or 'it has no columns'})."
+            f"values ({left_out or 'it has no columns'})."
         )
     return Encoding(tuple(columns), tuple(reasons), table.missing)

@@ -114,8 +114,8 @@ def _read_excel(path: Path, content: bytes) -> "pandas.DataFrame":
         frame = pandas_module().read_excel(io.BytesIO(content), engine=reader)
     except ImportError as error:
         raise TableError(
-            f"{path} is a workbook, which needs {reader}: pip install {reader}, or save the sheet "
-            "as CSV."
+            f"{path} is a workbook, which needs {reader}: pip install 'locallinear[tables]', or "
+            "save the sheet as CSV."
         ) from error
     except Exception as error:  # readers raise many types for bytes that are no workbook
         raise TableError(f"{path} is not a complete workbook.") from error
