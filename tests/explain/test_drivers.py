@@ -111,3 +111,14 @@ def test_shapley_values_of_some_rows_stop_when_the_time_is_over(make_problem):
     some = shapley_values(why, seconds=-1.0)
     assert len(some) == 10
     assert_allclose(some, shapley_values(why)[:10])
+
+
+def test_columns_that_cancel_are_told_of():
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=300)
+    X = np.column_stack([first, first + 0.1 * rng.normal(size=300)])
+    model = FALLRegressor(1, n_anchor_neighbors=300, anchor_alpha=1e-9, alpha=1e9)
+    for slopes, farther in (([9.0, -9.0], True), ([9.0, 9.0], False)):
+        model.fit(X, X @ slopes)
+        found = drivers_section(view_of(model), model.explain(X[:60]))
+        assert found["farther"] == [farther]

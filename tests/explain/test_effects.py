@@ -1,5 +1,6 @@
 """Effects: predictions as a feature moves, and the right summary of them."""
 
+import calendar
 import json
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -14,16 +15,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import partial_dependence
 
 from houses import fitted, houses
-from locallinear import FALLClassifier, FALLEnsembleRegressor, FALLRegressor, FALLRegressorCV
+from locallinear import (
+    FALLClassifier,
+    FALLEnsembleRegressor,
+    FALLRegressor,
+    FALLRegressorCV,
+    TableRegressor,
+)
 from locallinear.explain import EffectDisplay
+from locallinear.explain.effect_parts import MOST_VALUES, number_grid
 from locallinear.explain.effects import (
     DEPENDENT,
     MOST_ROWS,
-    MOST_VALUES,
     accumulate_texts,
     effect_of,
     effects_section,
-    number_grid,
 )
 from locallinear.explain.view import ModelView, NumberColumn, view_of
 
@@ -240,6 +246,65 @@ def test_a_column_of_numbers_of_a_table_is_in_its_units():
     moved = frame.assign(**{"size (m²)": shown.grid[3]})
     assert_allclose(shown.curves[:, 3], model.predict(moved))
     assert_allclose(shown.slopes, model.explain(frame).coef[:, 0, 0])
+
+
+def seasons(n=400, seed=0):
+    """Warm summers: the temperature tells the season, and only the season and the trend matter."""
+    rng = np.random.default_rng(seed)
+    days = pd.to_datetime("2018-01-01") + pd.to_timedelta(rng.integers(0, 4 * 365 * 24, n), "h")
+    year = 2 * np.pi * days.dayofyear / 365.25
+    frame = pd.DataFrame({"time": days.strftime("%Y-%m-%d %H:%M"), "wind": rng.normal(size=n)})
+    frame["temperature"] = -10 * np.cos(year) + rng.normal(size=n)
+    return frame.assign(y=5 * np.cos(year) + 2 * (days.year - 2018 + days.dayofyear / 365.25))
+
+
+def test_parts_of_a_date_move_by_themselves_and_depend_on_the_season_s_columns():
+    frame = seasons()
+    model = TableRegressor(FALLRegressor(**LINEAR), target="identity").fit(frame, "y")
+    year = EffectDisplay.from_estimator(model, frame, "time: time of year")
+    trend = EffectDisplay.from_estimator(model, frame, "time")
+    hour = EffectDisplay.from_estimator(model, frame, "time: time of day")
+    assert list(year.grid) == list(calendar.month_name)[1:]
+    assert year.kind == "accumulated"
+    assert year.dependence > 0.45  # of two places on the circle, the temperature tells one
+    assert hour.dependence < DEPENDENT
+    middle = 2 * np.pi * (np.arange(12) + 0.5) / 12
+    assert_allclose(centred(year.mean), 5 * np.cos(middle), atol=0.3)
+    assert_allclose(np.diff(trend.mean) / np.diff(trend.grid), 2.0, rtol=0.02)
+    assert_allclose(trend.slopes, 2.0, rtol=0.02)
+    assert_allclose(centred(hour.mean), 0, atol=0.1)
+    assert "of the variance of time: time of year" in year.sentence
+    assert year.plot().ax_.get_xticklabels()[0].get_text() == "January"
+
+
+def test_linear_models_say_what_other_months_would_add():
+    frame = seasons()
+    model = TableRegressor(FALLRegressor(**LINEAR), target="identity").fit(frame, "y")
+    year = EffectDisplay.from_estimator(model, frame, "time: time of year")
+    assert_allclose(year.predictions[:, None] + year.slopes, year.curves, atol=1e-6)
+
+
+def test_the_section_has_an_effect_per_part_of_a_date_with_days_on_the_axis_of_the_trend():
+    frame = seasons(100)
+    frame.loc[:20, "time"] = None
+    model = TableRegressor(FALLRegressor(10, random_state=0), target="identity").fit(frame, "y")
+    why = model.explain(frame)
+    j = why.feature_names.index("time")
+    section = effects_section(view_of(model), why, [j])
+    assert {one["part"].split(": ")[1] for one in section} == {
+        "trend",
+        "time of year",
+        "weekday",
+        "time of day",
+    }
+    assert {one["column"] for one in section} == {j}
+    (trend,) = (one for one in section if not one["is_text"])
+    assert trend["label"] == "time"
+    assert trend["grid"] == sorted(trend["grid"])
+    assert all(text.startswith("20") for text in trend["grid"])
+    assert all(min(one["rows"]) > 20 for one in section)
+    largest = [np.ptp(one["summary"]) for one in section]
+    assert largest == sorted(largest, reverse=True)
 
 
 def test_effects_on_classes_are_probabilities_that_sum_to_one(make_problem):

@@ -67,8 +67,12 @@ def test_the_slope_of_a_date_is_that_of_its_trend_per_year(model, rows):
 def test_axes_name_the_unit(model, rows):
     shown = EffectDisplay.from_estimator(model, rows, "wait").plot()
     assert shown.ax_.get_xlabel() == "wait (hours)"
-    labels = {one["feature"]: one["label"] for one in report_data(model, max_rows=5)["effects"]}
-    assert labels["sold"] == "sold (years since 2010-01-03)"
+    effects = {one["part"]: one for one in report_data(model, max_rows=5)["effects"]}
+    labels = {name: one["label"] for name, one in effects.items()}
+    trend = EffectDisplay.from_estimator(model, rows, "sold")
+    assert trend.label == "sold (years since 2010-01-03)"
+    assert labels["sold: trend"] == "sold"
+    assert all(pd.Timestamp(day).year >= 2010 for day in effects["sold: trend"]["grid"])
 
 
 def test_groups_are_before_and_after_a_day():

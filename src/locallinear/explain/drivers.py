@@ -21,16 +21,25 @@ Array = NDArray[np.float64]
 # Shapley values are made in batches, until all of so many rows have them or the time is over.
 MOST_ROWS = 60
 BATCH = 10
+# Columns cancel where one takes predictions this much farther from the mean than they are.
+CANCELS = 1.2
 SECONDS = 3.0
 
 
 def drivers_section(view: ModelView, why: Explanation) -> dict[str, Any]:
-    """Importance of each column, and groups of rows with other slopes, with one list per target."""
+    """Importance of each column, and groups of rows with other slopes, with one list per target.
+
+    Where a column takes predictions ``farther`` from the mean than they are, columns cancel: rows
+    with the values of different rows, by which it is measured, are then unlike all that occur.
+    """
     values = shapley_values(why)
     importance = np.abs(values).mean(axis=0)
+    scores = why.contributions.sum(axis=1) + why.intercept
+    apart = np.abs(scores - scores.mean(axis=0)).mean(axis=0)
     return {
         "n_rows": len(values),
         "importance": rounded(importance.T),
+        "farther": (importance.max(axis=0) > CANCELS * apart).tolist(),
         "groups": [
             groups_section(view, why, importance[:, t], t) for t in range(importance.shape[1])
         ],

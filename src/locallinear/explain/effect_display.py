@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .drawing import ORANGE, PALE, TEAL, axes
-from .effects import KINDS, MOST_CURVES, MOST_ROWS, Effect, effect_of, sentence, target_words
+from .effect_parts import parts_of
+from .effects import KINDS, MOST_CURVES, MOST_ROWS, Effect, effect_of_part, sentence, target_words
+from .interface import Cyclic
 from .selection import number_of, sampled
 from .text import drawn
-from .view import view_of
+from .view import ModelView, view_of
 
 Array = NDArray[np.float64]
 
@@ -49,6 +51,8 @@ class EffectDisplay:
         What the picture shows.
     label : str
         The feature's name, with what its numbers count where cells do not say it.
+    has_order : bool
+        Whether the texts of the grid are drawn in their order, as months are.
 
     Examples
     --------
@@ -75,6 +79,7 @@ class EffectDisplay:
     target_name: str
     sentence: str
     label: str = ""
+    has_order: bool = False
     ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -96,7 +101,8 @@ class EffectDisplay:
         X : array-like (q, d)
             Rows whose predictions are followed, better not those that the model was fitted on.
         feature : int or str
-            The feature's number or name.
+            The feature's number or name. Of a column of dates it is their trend, and
+            "time: time of year" or "time: weekday" one of their cycles.
         target : int or str, default=0
             Which target or class, by number or name.
         kind : {"auto", "mean", "accumulated"}, default="auto"
@@ -110,9 +116,10 @@ class EffectDisplay:
             raise ValueError(f"kind must be one of {list(KINDS)}, but is {kind!r}")
         view = view_of(estimator)
         t = number_of(target, view.target_names, "target")
-        j = number_of(feature, view.names, "feature")
+        j, cycle = _column_of(view, feature)
         inputs = np.asarray(view.encode(X), dtype=np.float64)
-        effect = effect_of(view, inputs[sampled(len(inputs), max_rows)], j, kind)
+        inputs = inputs[sampled(len(inputs), max_rows)]
+        effect = effect_of_part(view, inputs, j, parts_of(view, inputs, j)[cycle], kind)
         return cls(
             grid=effect.grid,
             curves=effect.curves[:, :, t],
@@ -120,13 +127,14 @@ class EffectDisplay:
             accumulated=effect.accumulated[:, t],
             kind=effect.kind,
             dependence=effect.dependence,
-            values=effect.values,
+            values=effect.part.values,
             predictions=effect.predictions[:, t],
             slopes=None if effect.slopes is None else effect.slopes[..., t],
-            feature_name=view.names[j],
-            label=view.label(j),
+            feature_name=effect.part.name,
+            label=effect.part.label,
             target_name=target_words(view, t),
-            sentence=_sentences(effect, view.names[j], target_words(view, t)),
+            sentence=_sentences(effect, effect.part.name, target_words(view, t)),
+            has_order=effect.part.is_cycle,
         )
 
     @property
@@ -157,7 +165,8 @@ class EffectDisplay:
         """
         self.ax_ = ax = axes(ax, (7, 4.2), "constrained")
         self.figure_ = ax.figure
-        order = np.argsort(self.summary, kind="stable") if self.is_text else slice(None)
+        sort = self.is_text and not self.has_order
+        order = np.argsort(self.summary, kind="stable") if sort else slice(None)
         x = np.arange(len(self.grid)) if self.is_text else self.grid
         rows = np.unique(np.linspace(0, len(self.curves) - 1, max_curves).astype(np.intp))
         if self.kind == "mean":
@@ -197,6 +206,15 @@ class EffectDisplay:
         )
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize=9)
+
+
+def _column_of(view: ModelView, feature: int | str) -> tuple[int, int]:
+    """The number of a column, and which part of it a name such as "time: weekday" means."""
+    for j, column in enumerate(view.columns):
+        for number, cycle in enumerate(column.cycles if isinstance(column, Cyclic) else ()):
+            if feature == f"{column.name}: {cycle}":
+                return j, 1 + number
+    return number_of(feature, view.names, "feature"), 0
 
 
 def _sentences(effect: Effect, feature: str, target: str) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
 from ..runtime.chunks import BLOCK_BYTES
+from .effect_parts import Part, parts_of
 from .interface import Explanation
 from .json_values import SAMPLE_DIGITS, rounded
 from .selection import sampled
@@ -28,7 +29,6 @@ Array = NDArray[np.float64]
 
 KINDS = ("auto", "mean", "accumulated")
 MOST_ROWS = 300
-MOST_VALUES = 25
 # Of the curves of single rows, as many are drawn.
 MOST_CURVES = 20
 # A page follows fewer rows, and of many classes fewer curves, so that it is soon made and small.
@@ -44,16 +44,12 @@ LEAST_LEAF = 5
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """How predictions change as one column moves.
+    """How predictions change as one column moves, or a part of it.
 
     Attributes
     ----------
-    grid : array (g,)
-        Values of the column, ascending numbers or texts.
-    position : array (q,)
-        The first number of the grid that is not below the row's, or the number of its text.
-    values : array (q,)
-        What the rows hold: numbers or texts.
+    part : Part
+        What moves, and in which rows.
     predictions : array (q, m)
         The rows as they are: values, or probabilities of the classes.
     curves : array (q, g, m)
@@ -64,14 +60,12 @@ class Effect:
         What the linear model of each row says: its slope, or what another text would add to its
         prediction. None for classes, whose linear models are of scores and not of probabilities.
     dependence : float
-        The share of the column's variance that the other columns explain, from 0 to 1.
+        The share of the variance of what moves that the other columns explain, from 0 to 1.
     kind : {"mean", "accumulated"}
         Which summary to show.
     """
 
-    grid: NDArray
-    position: NDArray[np.intp]
-    values: NDArray
+    part: Part
     predictions: Array
     curves: Array
     accumulated: Array
@@ -80,8 +74,13 @@ class Effect:
     kind: str
 
     @property
+    def grid(self) -> NDArray:
+        """The values that what moves takes, (g,): ascending numbers, or texts."""
+        return self.part.grid
+
+    @property
     def is_text(self) -> bool:
-        """Whether the column is one of text."""
+        """Whether the values are texts."""
         return self.grid.dtype.kind == "U"
 
     @property
@@ -102,120 +101,87 @@ def effect_of(
     kind: str = "auto",
     explained: Explanation | None = None,
 ) -> Effect:
-    """The effect of a column on rows of the estimator's features, (q, d); `kind` is in `KINDS`.
+    """The effect of a column on rows of the estimator's features, (q, d), of a date its trend.
+
+    `kind` and `explained` are as for `effect_of_part`.
+    """
+    return effect_of_part(view, inputs, j, parts_of(view, inputs, j)[0], kind, explained)
+
+
+def effect_of_part(
+    view: ModelView,
+    inputs: Array,
+    j: int,
+    part: Part,
+    kind: str = "auto",
+    explained: Explanation | None = None,
+) -> Effect:
+    """The effect of a part of a column on rows (q, d); `kind` is in `KINDS`.
 
     `explained` is the explanation of the rows by feature, where there is one already. Samples that
     were explained without themselves are predicted without themselves as well.
     """
+    if len(part.rows) < len(inputs):
+        inputs = inputs[part.rows]
+        explained = None if explained is None else explained.take(part.rows)
     samples = None if explained is None else explained.samples
-    if view.choices(j) is None:
-        values = inputs[:, view.features_of(j).start]
-        grid = number_grid(values)
-        # A row at the lowest value belongs to the first step.
-        position = np.maximum(np.searchsorted(grid, values), min(1, len(grid) - 1))
-        settings = number_settings(view, inputs, j, grid)
-    else:
-        grid, position, settings = text_grid(view, inputs, j)
-        values = grid[position]
-    curves = _curves(view, inputs, j, settings, samples)
+    grid, position = part.grid, part.position
+    curves = _curves(view, inputs, part, samples)
     predictions = view.predict(inputs, samples)
-    if view.choices(j) is None:
-        added = accumulate_numbers(curves, position)
-        at_rows = np.stack([np.interp(values, grid, line) for line in added.T], axis=1)
-    else:
+    if grid.dtype.kind == "U":
         added = accumulate_texts(curves, position)
         at_rows = added[position]
-    dependence = dependence_of(view, inputs, j)
+    else:
+        added = accumulate_numbers(curves, position)
+        at_rows = np.stack([np.interp(part.values, grid, line) for line in added.T], axis=1)
+    dependence = dependence_of(view, inputs, j, part.features)
     chosen = "accumulated" if dependence > DEPENDENT else "mean"
     return Effect(
-        grid=grid,
-        position=position,
-        values=values,
+        part=part,
         predictions=predictions,
         curves=curves,
         accumulated=added + (predictions - at_rows).mean(axis=0),
         slopes=None
         if view.is_classifier
-        else _slopes(view, explained or view.explain_inputs(inputs), j, grid, position),
+        else _slopes(view, explained or view.explain_inputs(inputs), inputs, j, part),
         dependence=dependence,
         kind=chosen if kind == "auto" else kind,
     )
 
 
-# --- Values of the column ------------------------------------------------------------------------
-
-
-def number_grid(values: Array) -> Array:
-    """The different values, or the quantiles of many; each is the value of a row."""
-    different = np.unique(values)
-    if len(different) <= MOST_VALUES:
-        return different
-    shares = np.linspace(0, 1, MOST_VALUES)
-    return np.unique(np.quantile(values, shares, method="inverted_cdf"))
-
-
-def number_settings(view: ModelView, inputs: Array, j: int, grid: Array) -> Array:
-    """The features (g, f) of a column at values of a grid: those of a row that has the value."""
-    own = inputs[:, view.features_of(j)]
-    if own.shape[1] == 1:
-        return grid[:, None]
-    order = np.argsort(own[:, 0], kind="stable")
-    return own[order[np.searchsorted(own[order, 0], grid)]]
-
-
-def text_grid(view: ModelView, inputs: Array, j: int) -> tuple[NDArray, NDArray[np.intp], Array]:
-    """The texts that rows hold, the number of each row's, and the features (g, .) of each text.
-
-    Neighbours in this order have rows that are alike in the other columns, as accumulated effects
-    need: it is the order of their means along the direction in which these differ most.
-    """
-    features, choices = view.features_of(j), np.array(view.choices(j))
-    held, position = np.unique(view.positions(inputs)[:, j].astype(np.intp), return_inverse=True)
-    others = np.delete(inputs, features, axis=1)
-    scale = others.std(axis=0)
-    others = (others - others.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    means = np.array([others[position == k].mean(axis=0) for k in range(len(held))])
-    along = np.zeros(len(held))
-    if means.shape[1]:
-        centred = means - means.mean(axis=0)
-        along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
-    order = np.argsort(along, kind="stable")
-    settings = view.columns[j].settings[held[order]]
-    return choices[held[order]], np.argsort(order)[position], settings
-
-
 # --- Predictions ---------------------------------------------------------------------------------
 
 
-def _curves(
-    view: ModelView, inputs: Array, j: int, settings: Array, samples: NDArray[np.intp] | None
-) -> Array:
-    """Predictions for each row with each setting (g, .) of the column's features, (q, g, m).
+def _curves(view: ModelView, inputs: Array, part: Part, samples: NDArray[np.intp] | None) -> Array:
+    """Predictions for each row with each setting of what moves, (q, g, m).
 
     Where `samples` (q,) are given, each row is predicted without that sample.
     """
-    q, g = len(inputs), len(settings)
+    q, g = len(inputs), len(part.settings)
     step = max(1, BLOCK_BYTES // (8 * inputs.size or 1))
     blocks = []
     for start in range(0, g, step):
-        some = settings[start : start + step]
+        some = part.settings[start : start + step]
         moved = np.repeat(inputs[None], len(some), axis=0)
-        moved[:, :, view.features_of(j)] = some[:, None]
+        moved[:, :, part.features] = some[:, None]
         without = None if samples is None else np.tile(samples, len(some))
         predicted = view.predict(moved.reshape(len(some) * q, -1), without)
         blocks.append(predicted.reshape(len(some), q, -1))
     return np.concatenate(blocks).swapaxes(0, 1)
 
 
-def _slopes(
-    view: ModelView, why: Explanation, j: int, grid: NDArray, position: NDArray[np.intp]
-) -> Array:
+def _slopes(view: ModelView, why: Explanation, inputs: Array, j: int, part: Part) -> Array:
     """The slope of each row's linear model, (q, m), or what other texts would add, (q, g, m)."""
     choices = view.choices(j)
-    if choices is None:
-        return why.slopes[:, view.features_of(j).start]
-    adds = view.effects(why.coef, j)[:, [choices.index(text) for text in grid]]
-    return adds - adds[np.arange(len(adds)), position][:, None]
+    if choices is not None:
+        adds = view.effects(why.coef, j)[:, [choices.index(text) for text in part.grid]]
+        return adds - adds[np.arange(len(adds)), part.position][:, None]
+    if not part.is_cycle:
+        return why.slopes[:, part.features[0]]
+    moved = np.zeros((len(part.grid), inputs.shape[1]))
+    moved[:, part.features] = part.settings
+    there, here = (view.space.regressors(X)[:, part.features] for X in (moved, inputs))
+    return np.einsum("qgf,qfm->qgm", there[None] - here[:, None], why.coef[:, part.features])
 
 
 # --- Summaries -----------------------------------------------------------------------------------
@@ -241,14 +207,12 @@ def accumulate_texts(curves: Array, position: NDArray[np.intp]) -> Array:
     return steps.cumsum(axis=0)
 
 
-def dependence_of(view: ModelView, inputs: Array, j: int) -> float:
-    """The share of a column's variance that trees find from the other columns.
+def dependence_of(view: ModelView, inputs: Array, j: int, features: NDArray[np.intp]) -> float:
+    """The share of the variance of some features of a column that trees find from other columns.
 
-    It is measured on rows that a tree was not grown on, so it is near 0 where the columns are
-    independent.
+    It is measured on rows that a tree was not grown on, so it is near 0 where they are independent.
     """
-    features = view.features_of(j)
-    column, others = inputs[:, features], np.delete(inputs, features, axis=1)
+    column, others = inputs[:, features], np.delete(inputs, view.features_of(j), axis=1)
     variance = column.var(axis=0).sum()
     if not others.shape[1] or len(inputs) < 4 * LEAST_LEAF or variance == 0:
         return 0.0
@@ -296,6 +260,7 @@ def effects_section(
     """The effects of columns on explained rows, as lists, numbers and text.
 
     Of many rows, a sample is used; when the time is over, the columns that are left have no entry.
+    A column has one entry, and a date one per part: its trend, and each cycle.
     ``summary`` has one list per target; ``curves`` has one per target for each of the ``rows``,
     which are numbers of explained rows.
     """
@@ -305,30 +270,41 @@ def effects_section(
     found: list[dict[str, Any]] = []
     start = time.perf_counter()
     for j in columns:
-        effect = effect_of(view, inputs, j, explained=encoded)
-        found.append(_section(view, effect, j, rows))
+        moving = [
+            effect_of_part(view, inputs, j, part, explained=encoded)
+            for part in parts_of(view, inputs, j)
+        ]
+        # Of a date, what moves predictions most comes first.
+        moving.sort(key=lambda effect: -float(np.ptp(effect.summary, axis=0).max()))
+        found += [_section(view, effect, j, rows[effect.part.rows]) for effect in moving]
         if time.perf_counter() - start > seconds:
             break
     return found
 
 
 def _section(view: ModelView, effect: Effect, j: int, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """An effect as data; of the trend of a date, the grid is of days."""
     q, _, m = effect.curves.shape
+    is_day = view.columns[j].kind == "date" and not effect.is_text
+    grid = effect.grid.tolist() if effect.is_text else rounded(effect.grid, SAMPLE_DIGITS)
+    if is_day:
+        grid = view.in_words(j, effect.grid.tolist())
     n_curves = max(LEAST_CURVES, MOST_CURVES // m)
     drawn = np.unique(np.linspace(0, q - 1, n_curves).astype(np.intp))
     return {
         "feature": view.names[j],
-        "label": view.label(j),
+        "part": effect.part.name,
+        "label": view.names[j] if is_day else effect.part.label,
         "column": j,
         "is_text": effect.is_text,
-        "grid": effect.grid.tolist() if effect.is_text else rounded(effect.grid, SAMPLE_DIGITS),
+        "grid": grid,
         "kind": effect.kind,
         "dependence": effect.dependence,
         "summary": rounded(effect.summary.T, SAMPLE_DIGITS),
         "rows": rows[drawn].tolist(),
         "curves": rounded(effect.curves[drawn].swapaxes(1, 2), SAMPLE_DIGITS),
         "sentences": [
-            sentence(effect, view.names[j], target_words(view, t))
+            sentence(effect, effect.part.name, target_words(view, t))
             for t in range(len(view.target_names))
         ],
     }

@@ -136,12 +136,17 @@ class Cyclic(Protocol):
     """A column some of whose features are places on circles, such as the time of year.
 
     `in_common` tells in words where a few rows (n, f) with weights (n,) are: their mean may be in a
-    season and at an hour in which none of them is.
+    season and at an hour in which none of them is. `places` returns the months, weekdays or hours
+    of one of the `cycles` that rows (n, f) are in, in their order, and the number of each row's.
     `on_circle` returns the cycle that a feature belongs to, and in words where in it most rows
     (n, f) are: no words where they are everywhere, and None for a feature of no cycle.
     """
 
+    cycles: Sequence[str]
+
     def in_common(self, features: Array, weights: Array, /) -> str: ...
+
+    def places(self, number: int, features: Array, /) -> tuple[list[str], Numbers]: ...
 
     def on_circle(self, feature: int, features: Array, /) -> tuple[str, str] | None: ...
 

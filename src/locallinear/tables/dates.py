@@ -27,6 +27,12 @@ DAY = 86_400.0
 YEAR = 365.2425 * DAY
 # Each cycle by its length in seconds, and the seconds of it that the epoch (a Thursday) began with.
 CYCLES = {"time of year": (YEAR, 0.0), "weekday": (7 * DAY, 3 * DAY), "time of day": (DAY, 0.0)}
+# The parts of a cycle by name.
+IN_ORDER = {
+    "time of year": list(calendar.month_name)[1:],
+    "weekday": list(calendar.day_name),
+    "time of day": [f"{hour}:00" for hour in range(24)],
+}
 # A cycle is used if the data cover so much of it.
 LEAST_PART = 0.5
 # Rows that are spread over more of a circle than this are nowhere in particular.
@@ -162,6 +168,15 @@ class DateColumn:
         else:
             when = [day[:4] for day in days]
         return ", ".join(filter(None, [months, " to ".join(dict.fromkeys(when)), *parts.values()]))
+
+    def places(self, number: int, features: Array) -> tuple[list[str], NDArray[np.intp]]:
+        """The months, weekdays or hours that rows (n, f) are in, in order, and which each is in."""
+        cycle = self.cycles[number]
+        here = [_on_cycle(cycle, turn) for turn in self._turns(number, features).tolist()]
+        held = set(here)
+        texts = [text for text in IN_ORDER[cycle] if text in held]
+        numbers = {text: k for k, text in enumerate(texts)}
+        return texts, np.array([numbers[text] for text in here], dtype=np.intp)
 
     def _narrow_arc(self, number: int, features: Array, weights: Array) -> str:
         """Where on a circle nearly all rows (n, f) are, in words; empty where they are spread."""

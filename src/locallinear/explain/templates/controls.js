@@ -57,7 +57,8 @@ opener("parts", "parts", () => { showContributions(); showParts(); });
 opener("sliders", "sliders", showSliders);
 
 byId("target")?.addEventListener("change", (event) => { state.target = Number(event.target.value); showAll(); });
-byId("feature").addEventListener("change", (event) => { state.feature = Number(event.target.value); showCurve(); showEffect(); });
+byId("feature").addEventListener("change", (event) => { state.feature = Number(event.target.value); state.part = 0; showCurve(); showEffect(); });
+byId("part").addEventListener("change", (event) => { state.part = Number(event.target.value); showCurve(); });
 byId("reference").addEventListener("change", () => { showLayers(); showContributions(); showParts(); showNeighbors(); });
 byId("search").addEventListener("input", showPicker);
 byId("row").addEventListener("change", (event) => selectRow(Number(event.target.value)));

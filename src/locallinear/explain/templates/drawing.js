@@ -14,7 +14,7 @@ const FEW = 10;
 const COLORED = 7; // the largest regimes have a colour each, the others share one
 const PRINTED = 660; // the width of a chart on paper, in pixels
 let printing = false;
-const state = { at: 0, row: 0, target: 0, feature: 0, all: {}, whatIf: [] };
+const state = { at: 0, row: 0, target: 0, feature: 0, part: 0, all: {}, whatIf: [] };
 const byId = (id) => document.getElementById(id);
 const regimeRank = new Map(data.regimes.map((regime, rank) => [regime.label, rank]));
 // Regimes are numbered by size.

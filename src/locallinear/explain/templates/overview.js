@@ -83,10 +83,14 @@ const showDrivers = () => {
 };
 // Predictions as a feature moves: some rows' own curves, and the summary over the rows.
 const showCurve = () => {
-  const effect = data.effects.find((one) => one.column === state.feature);
+  const parts = data.effects.filter((one) => one.column === state.feature);
+  const effect = parts[Math.min(state.part, parts.length - 1)];
+  byId("part-field").hidden = parts.length < 2;
+  byId("part").replaceChildren(...parts.map((one, i) => make("option", { value: i }, one.part)));
+  byId("part").value = Math.min(state.part, parts.length - 1);
   byId("chart-curve").hidden = !effect;
   if (!effect) {
-    byId("curve-caption").textContent = `Predictions were followed for the ${data.effects.length} features that matter most, and this feature is not one of them.`;
+    byId("curve-caption").textContent = `Predictions were followed for the ${new Set(data.effects.map((one) => one.column)).size} features that matter most, and this feature is not one of them.`;
     return;
   }
   const x = effect.is_text ? effect.grid.map((_, k) => k) : effect.grid, t = state.target;
