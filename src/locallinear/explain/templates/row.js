@@ -83,7 +83,7 @@ const showLayers = () => {
   byId("layers-text").hidden = !layered();
   if (!layered()) return;
   const size = rows.n_neighbors[state.row], traits = rows.traits[state.row]?.[state.target];
-  const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
+  const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets about what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
   byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
     ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`, ...mostDifferent(parts));
 };
