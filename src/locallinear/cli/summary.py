@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import r2_score
 
-from ..explain.equations import short_equation
+from ..explain.equations import LEFT_OUT, short_equation
 from ..explain.judging import Judged, error_change, resampled_errors, row_errors, typical_error
 from ..explain.regimes import LITTLE, Regimes, distinguishing, regime_names, regimes_of
 from ..explain.text import number, plural, shorten
@@ -243,12 +243,14 @@ def regime_lines(
             lines.append(f"It may have {allowed} regimes, but further equations fit no row better.")
     if total < model.n_samples_fit_:
         lines.append(f"It is fitted to {total:,} rows, drawn at random.")
+    is_short = False
     for r in range(shown):
         size = int(regimes.sizes[r])
         head = f"{r + 1}. {names[r]}: {plural(size, 'row')} ({size / total:.0%})"
         head += _ranges(view, regimes, r)
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
         for text in _equations(view, regimes, r):
+            is_short |= LEFT_OUT in text
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
     if shown < count:
         rest = int(regimes.sizes[shown:].sum())
@@ -257,7 +259,7 @@ def regime_lines(
             f"  and {plural(count - shown, 'smaller regime')} with {plural(rest, 'row')}.",
         ]
     notes = []
-    if any("left out" in line for line in lines):
+    if is_short:
         notes.append("What is left out is at most that in 19 of 20 rows of the regime.")
     if not view.is_classifier:
         notes.append("The error is that of the whole equation in the rows of the regime.")

@@ -15,6 +15,8 @@ NOISE = 1e-9
 MOST_CATEGORIES = 3
 # A short equation takes no more terms when all rows are within this part of the equation's range.
 ENOUGH = 0.01
+# The words behind what a short equation differs by at most.
+LEFT_OUT = " left out"
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def short_equation(
     constant, terms, left_out = short_parts(view, model, inputs, limit)
     text = f"{shorten(target, length)} = {number(constant)}"
     text += "".join(_term_text(term, length) for term in terms)
-    return text + (f" ± {number(left_out, 2)} left out" if left_out else "")
+    return text + (f" ± {number(left_out, 2)}{LEFT_OUT}" if left_out else "")
 
 
 def _term_text(term: Term, length: int) -> str:
