@@ -242,7 +242,8 @@ def regime_lines(
             f"{kind} is simple enough to read. It explains "
             f"{max(0.0, companion.explained):.0%} of the variance in what the model that predicts "
             "says of rows that neither of them had seen"
-            + (":" if companion.explained >= LITTLE else f", which is little: {NO_REASONS}."),
+            + ("." if companion.explained >= LITTLE else f", which is little: {NO_REASONS}.")
+            + " Of columns that depend on each other it may take others than that model.",
             92,
         )
         if count < allowed:
@@ -289,7 +290,13 @@ def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
     inputs = view.samples[0][view.estimator.labels_ == regimes.labels[r]]
     prefix = "score of " if view.is_classifier else ""
     texts = [
-        short_equation(view, regimes.models[r, :, t], inputs, prefix + view.target_names[t])
+        short_equation(
+            view,
+            regimes.models[r, :, t],
+            inputs,
+            prefix + view.target_names[t],
+            error=float(regimes.errors[r, t]),
+        )
         for t in targets
     ]
     if view.is_classifier:
