@@ -201,7 +201,8 @@ class EffectDisplay:
             ax.set_xticks(x, [drawn(text, 20) for text in self.grid[order]], **many)
             ax.margins(x=0.08)
         ax.set_xlabel(drawn(self.label or self.feature_name, 60))
-        ax.set_ylabel(f"prediction of {drawn(self.target_name, 40)}")
+        alike = "" if self.kind == "mean" else ", all else alike"
+        ax.set_ylabel(f"prediction of {drawn(self.target_name, 40)}{alike}")
         ax.set_title(
             f"{drawn(self.target_name, 30)} as {drawn(self.feature_name, 30)} moves", loc="left"
         )
