@@ -8,6 +8,7 @@ import pandas as pd
 
 from houses import table_estimator
 from locallinear import FALLRegressor, TableRegressor
+from locallinear.cli import summary
 from locallinear.cli.summary import MEANING, parameter_lines, regime_lines, simplicity_lines
 from locallinear.search.companion import companion_of
 
@@ -104,3 +105,29 @@ def test_what_regimes_of_a_log_cost_is_said_to_be_of_the_log():
     model = TableRegressor(few, target="log").fit(frame, "y")
     lines = simplicity_lines(model, companion_of(model.estimator_, 2))
     assert lines[0].startswith("What few regimes cost, in cross-validation, for the log of y (")
+
+
+def test_one_regime_is_told_as_one_linear_model(monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    frame["y"] = frame["a"] - frame["b"]
+    model = table_model(frame, n_anchors=40, scaling="quantile", random_state=0)
+    found = companion_of(model.estimator_, 3)
+    own = table_model(frame, n_anchors=5, n_anchor_neighbors=60, alpha=1e9)
+    (first, *_) = lines_of(own)
+    assert first.endswith("with one linear equation (no row chooses another of 5 anchor models):")
+    one = property(lambda self: np.zeros(self.n_samples_fit_, dtype=np.intp))
+    monkeypatch.setattr(FALLRegressor, "labels_", one)
+    text = " ".join(regime_lines(model, found))
+    assert "One linear model of all rows, which is simple enough to read." in text
+    assert "3 equations were fitted, but no row chooses another." in text
+    assert "A model of 1 regime" not in text
+    assert any("* the equation below: " in line for line in simplicity_lines(model, found))
+
+
+def test_what_is_left_out_is_explained_wherever_lines_break(monkeypatch):
+    model = table_model(two_laws(), n_anchors=2, n_anchor_neighbors=30, random_state=0)
+    for length in range(10, 30):
+        text = f"y = {'a' * length * 3} ± 2 left out"
+        monkeypatch.setattr(summary, "_equations", lambda *_, text=text: [text])
+        assert "What is left out is at most" in " ".join(lines_of(model))

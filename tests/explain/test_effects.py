@@ -369,6 +369,18 @@ def test_the_sentence_says_which_summary_it_is_and_why():
     assert "some of these rows do not occur" in forced
 
 
+def test_of_too_few_rows_nothing_is_said_of_what_other_columns_explain(make_problem):
+    X, y, Q = make_problem()
+    model = FALLRegressor(random_state=0).fit(X, y)
+    for n, few in ((1, "One row is"), (5, "5 rows are")):
+        for kind in ("mean", "accumulated"):
+            shown = EffectDisplay.from_estimator(model, Q[:n], 0, kind=kind)
+            assert shown.dependence is None
+            assert f"{few} too few to know whether such rows can occur." in shown.sentence
+            assert "explain" not in shown.sentence
+            assert "all 1 rows" not in shown.sentence
+
+
 def test_the_section_is_json_with_what_the_display_draws():
     model, frame = fitted(("price", "rent")), houses(seed=1)
     view = view_of(model)

@@ -135,9 +135,28 @@ def test_a_part_of_a_cycle_is_said_in_words(every, cycle, part, where):
     column = model.table_model.encoding.columns[0]
     features = model.encode(frame.drop(columns="y")).to_numpy()
     feature = 1 + 2 * column.cycles.index(cycle)
-    assert column.on_circle(feature, features[part(times)]) == (cycle, where)
-    assert column.on_circle(feature, features) == (cycle, "")
-    assert column.on_circle(0, features) is None
+    assert column.on_circle(feature, features[part(times)], features) == (cycle, where)
+    assert column.on_circle(feature, features, features) == (cycle, "")
+    assert column.on_circle(0, features, features) is None
+
+
+def test_two_seasons_and_more_than_half_of_the_year_have_no_name():
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2018-01-01", "2020-12-31", freq="D")
+    model = TableRegressor(FALLRegressor(1), target="identity")
+    frame = dated(days, y=rng.normal(size=len(days)))
+    column = model.fit(frame, "y").table_model.encoding.columns[0]
+    features = model.encode(frame.drop(columns="y")).to_numpy()
+    year = 1 + 2 * column.cycles.index("time of year")
+    # Many in late summer, some in early winter, and next to none between.
+    often = np.select([days.month.isin([8, 9]), days.month == 12], [0.9, 0.7], 0.02)
+    for rows, where in (
+        (rng.random(len(days)) < often, ""),
+        (days.month.isin([8, 9, 10, 11, 12, 1, 2, 3]), ""),
+        (days.month.isin([8, 9, 10]), "August to October"),
+        (days.month.isin([8, 9, 10]) & (rng.random(len(days)) < 0.3), "August to October"),
+    ):
+        assert column.on_circle(year, features[rows], features) == ("time of year", where)
 
 
 @given(st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=30))

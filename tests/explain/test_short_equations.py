@@ -49,3 +49,15 @@ def test_more_terms_leave_out_less(rows):
     left = [short_model(view(rows), model, rows, limit).left_out for limit in range(1, 7)]
     assert (np.diff(left) < 0).all()
     assert left[-1] == pytest.approx(0, abs=1e-9)
+
+
+def test_an_equation_that_would_leave_out_more_than_its_error_has_more_terms():
+    rows = np.random.default_rng(0).normal(size=(400, 12))
+    model = np.append(np.ones(12), 0.0)
+    few = short_model(view(rows), model, rows)
+    assert np.count_nonzero(few.model[:-1]) == 4
+    enough = short_model(view(rows), model, rows, error=0.9 * few.left_out)
+    assert np.count_nonzero(enough.model[:-1]) > 4
+    assert enough.left_out <= 0.9 * few.left_out
+    most = short_model(view(rows), model, rows, error=1e-6)
+    assert np.count_nonzero(most.model[:-1]) == 8

@@ -89,6 +89,14 @@ def test_an_hour_that_matters_on_some_days_only_has_its_part():
     assert_allclose(shares, 25, atol=4)
 
 
+def test_a_row_has_the_same_shares_whatever_rows_are_explained_with_it(make_problem):
+    X, y, _ = make_problem(n=600)
+    model = FALLRegressor(8, n_neighbors=6, random_state=0).fit(X, y)
+    view, many = view_of(model), model.explain(X)
+    alone = level_shares(view, model.explain(X[:1]))
+    assert_allclose(level_shares(view, many)[:1], alone, rtol=1e-9, atol=1e-12)
+
+
 def test_shares_are_in_the_units_of_the_target(make_problem):
     X, y, Q = make_problem(n=120)
     models = [FALLRegressor(8, random_state=0).fit(X, target) for target in (y, 50 + 3 * y)]
@@ -161,6 +169,7 @@ def test_columns_of_text_are_named_with_the_text_that_most_neighbours_have():
 
 def test_traits_read_as_their_value_and_what_they_add():
     assert str(Trait("hour", 2.0, 1.0, -120.4)) == "hour 2 (−120)"
+    assert str(Trait("city_mpg", 19.1, 1.0, 1093.0)) == "city_mpg 19.1 (+1100)"
     assert str(Trait("weekday", "Sunday", 1.0, 35.0)) == "weekday Sunday (+35)"
     assert str(Trait("weekday", "Sunday", 0.6, 35.0)) == "weekday mostly Sunday (+35)"
     assert str(Trait("weekday", None, 0.3, 1.0)) == "weekday often missing (+1)"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import r2_score
 
-from ..explain.equations import short_equation
+from ..explain.equations import LEFT_OUT, short_equation
 from ..explain.judging import Judged, error_change, resampled_errors, row_errors, typical_error
 from ..explain.regimes import LITTLE, Regimes, distinguishing, regime_names, regimes_of
 from ..explain.text import number, plural, shorten
@@ -183,6 +183,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         f"{head} {cell}" for head, cell in zip(heads, cells(*companion.own_score), strict=True)
     )
     of = "" if model.table_model.units is None else f", for the {view.target_names[0]}"
+    many = len(np.unique(companion.model.labels_)) > 1
     notes = (
         "Each number is the best of many such models in these folds"
         + (f", by {companion.n_scored:,} rows drawn at random" if companion.is_thinned else "")
@@ -194,7 +195,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         "",
         *columns_of(["regimes", *heads], _without_repeats(rows)),
         "",
-        f"  * the equations below: {own}.",
+        f"  * the equation{'s' if many else ''} below: {own}.",
         "  fit --regimes N chooses another number.",
         "",
         *wrap(notes, 92),
@@ -225,30 +226,39 @@ def regime_lines(
     regimes = regimes_of(view)
     names = regime_names(view, regimes)
     total, count = int(regimes.sizes.sum()), len(regimes.sizes)
-    shown = min(n_shown, count)
+    shown, allowed = min(n_shown, count), len(view.estimator.regime_model.anchor_models_)
     if companion.is_own:
         lines = [f"The rows form {plural(count, 'regime')}, each with its own linear equation:"]
         if count == 1:
-            lines = ["All rows form one regime, with one linear equation:"]
+            only = f" (no row chooses another of {allowed} anchor models)" if allowed > 1 else ""
+            lines = [f"All rows form one regime, with one linear equation{only}:"]
     else:
+        kind = (
+            f"A model of {count} regimes that"
+            if count > 1
+            else "One linear model of all rows, which"
+        )
         lines = wrap(
-            f"A model of {plural(count, 'regime')} that is simple enough to read. It explains "
+            f"{kind} is simple enough to read. It explains "
             f"{max(0.0, companion.explained):.0%} of the variance in what the model that predicts "
             "says of rows that neither of them had seen"
-            + (":" if companion.explained >= LITTLE else f", which is little: {NO_REASONS}."),
+            + ("." if companion.explained >= LITTLE else f", which is little: {NO_REASONS}.")
+            + " Of columns that depend on each other it may take others than that model.",
             92,
         )
-        allowed = len(view.estimator.regime_model.anchor_models_)
         if count < allowed:
-            lines.append(f"It may have {allowed} regimes, but further equations fit no row better.")
+            others = "another" if count == 1 else "the others"
+            lines.append(f"{allowed} equations were fitted, but no row chooses {others}.")
     if total < model.n_samples_fit_:
         lines.append(f"It is fitted to {total:,} rows, drawn at random.")
+    is_short = False
     for r in range(shown):
         size = int(regimes.sizes[r])
         head = f"{r + 1}. {names[r]}: {plural(size, 'row')} ({size / total:.0%})"
         head += _ranges(view, regimes, r)
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
         for text in _equations(view, regimes, r):
+            is_short |= LEFT_OUT in text
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
     if shown < count:
         rest = int(regimes.sizes[shown:].sum())
@@ -257,7 +267,7 @@ def regime_lines(
             f"  and {plural(count - shown, 'smaller regime')} with {plural(rest, 'row')}.",
         ]
     notes = []
-    if any("left out" in line for line in lines):
+    if is_short:
         notes.append("What is left out is at most that in 19 of 20 rows of the regime.")
     if not view.is_classifier:
         notes.append("The error is that of the whole equation in the rows of the regime.")
@@ -280,7 +290,13 @@ def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
     inputs = view.samples[0][view.estimator.labels_ == regimes.labels[r]]
     prefix = "score of " if view.is_classifier else ""
     texts = [
-        short_equation(view, regimes.models[r, :, t], inputs, prefix + view.target_names[t])
+        short_equation(
+            view,
+            regimes.models[r, :, t],
+            inputs,
+            prefix + view.target_names[t],
+            error=float(regimes.errors[r, t]),
+        )
         for t in targets
     ]
     if view.is_classifier:

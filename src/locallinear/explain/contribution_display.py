@@ -293,7 +293,7 @@ class ContributionDisplay:
         if self.interval is not None:
             remarks.append(f"the line at the prediction holds {COVERAGE:.0%} of such rows")
         if any(unsure):
-            remarks.append("hatched: the slope may be zero")
+            remarks.append("hatched: the interval of the slope contains zero")
         return remarks
 
     def _draw_neighbors(self, max_neighbors: int) -> Any:

@@ -38,8 +38,9 @@ class EffectDisplay:
         the next are taken in rows that are near the two.
     kind : {"mean", "accumulated"}
         Which of the two `plot` draws.
-    dependence : float
-        The share of the feature's variance that the other features explain, from 0 to 1.
+    dependence : float or None
+        The share of the feature's variance that the other features explain, from 0 to 1; None where
+        rows are too few to know.
     values, predictions : arrays (q,)
         What the rows hold, and their predictions as they are.
     slopes : array (q,), (q, g) or None
@@ -71,7 +72,7 @@ class EffectDisplay:
     mean: Array
     accumulated: Array
     kind: str
-    dependence: float
+    dependence: float | None
     values: NDArray
     predictions: Array
     slopes: Array | None
@@ -200,7 +201,8 @@ class EffectDisplay:
             ax.set_xticks(x, [drawn(text, 20) for text in self.grid[order]], **many)
             ax.margins(x=0.08)
         ax.set_xlabel(drawn(self.label or self.feature_name, 60))
-        ax.set_ylabel(f"prediction of {drawn(self.target_name, 40)}")
+        alike = "" if self.kind == "mean" else ", all else alike"
+        ax.set_ylabel(f"prediction of {drawn(self.target_name, 40)}{alike}")
         ax.set_title(
             f"{drawn(self.target_name, 30)} as {drawn(self.feature_name, 30)} moves", loc="left"
         )

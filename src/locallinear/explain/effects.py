@@ -40,6 +40,7 @@ SECONDS = 4.0
 DEPENDENT = 0.25
 N_TREES = 50
 LEAST_LEAF = 5
+LEAST_ROWS = 4 * LEAST_LEAF
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +60,9 @@ class Effect:
     slopes : array (q, m), (q, g, m) or None
         What the linear model of each row says: its slope, or what another text would add to its
         prediction. None for classes, whose linear models are of scores and not of probabilities.
-    dependence : float
-        The share of the variance of what moves that the other columns explain, from 0 to 1.
+    dependence : float or None
+        The share of the variance of what moves that the other columns explain, from 0 to 1; None
+        where rows are too few to know.
     kind : {"mean", "accumulated"}
         Which summary to show.
     """
@@ -70,7 +72,7 @@ class Effect:
     curves: Array
     accumulated: Array
     slopes: Array | None
-    dependence: float
+    dependence: float | None
     kind: str
 
     @property
@@ -135,7 +137,7 @@ def effect_of_part(
         added = accumulate_numbers(curves, position)
         at_rows = np.stack([np.interp(part.values, grid, line) for line in added.T], axis=1)
     dependence = dependence_of(view, inputs, j, part.features)
-    chosen = "accumulated" if dependence > DEPENDENT else "mean"
+    chosen = "accumulated" if dependence is not None and dependence > DEPENDENT else "mean"
     return Effect(
         part=part,
         predictions=predictions,
@@ -207,15 +209,20 @@ def accumulate_texts(curves: Array, position: NDArray[np.intp]) -> Array:
     return steps.cumsum(axis=0)
 
 
-def dependence_of(view: ModelView, inputs: Array, j: int, features: NDArray[np.intp]) -> float:
+def dependence_of(
+    view: ModelView, inputs: Array, j: int, features: NDArray[np.intp]
+) -> float | None:
     """The share of the variance of some features of a column that trees find from other columns.
 
     It is measured on rows that a tree was not grown on, so it is near 0 where they are independent.
+    None where rows are too few to grow trees on.
     """
     column, others = inputs[:, features], np.delete(inputs, view.features_of(j), axis=1)
     variance = column.var(axis=0).sum()
-    if not others.shape[1] or len(inputs) < 4 * LEAST_LEAF or variance == 0:
+    if not others.shape[1] or (variance == 0 and len(inputs) > 1):
         return 0.0
+    if len(inputs) < LEAST_ROWS:
+        return None
     trees = ExtraTreesRegressor(
         N_TREES, min_samples_leaf=LEAST_LEAF, bootstrap=True, oob_score=True, random_state=0
     )
@@ -231,20 +238,29 @@ def sentence(effect: Effect, feature: str, target: str) -> str:
     """What the summary is, and what the other columns mean for it."""
     thick = "The large points are" if effect.is_text else "The thick line is"
     thin = "small point" if effect.is_text else "thin line"
-    share = f"{effect.dependence:.0%}".replace("%", " %")
-    depends = effect.dependence > DEPENDENT
-    dependence = f"The other columns explain {share} of the variance of {feature}, so"
+    n, depends = len(effect.curves), effect.dependence is not None and effect.dependence > DEPENDENT
+    if effect.dependence is None:
+        few = "One row is" if n == 1 else f"{n} rows are"
+        known = f"{few} too few to know whether such rows can occur."
+    else:
+        share = f"{effect.dependence:.0%}".replace("%", " %")
+        known = f"The other columns explain {share} of the variance of {feature}, so "
+        if effect.kind == "mean":
+            known += "some of these rows do not occur." if depends else "such rows can occur."
+        else:
+            rest = "include rows that do not occur" if depends else "say nearly the same"
+            known += f"the mean over all rows would {rest}."
     if effect.kind == "mean":
-        rest = "some of these rows do not occur" if depends else "such rows can occur"
+        every = "the row" if n == 1 else f"all {n:,} rows"
+        same = "another" if n == 1 else "the same"
         return (
-            f"{thick} the mean prediction of {target} if all {len(effect.curves):,} rows had the "
-            f"same {feature}; each {thin} is one row. {dependence} {rest}."
+            f"{thick} the mean prediction of {target} if {every} had {same} {feature}; each {thin} "
+            f"is one row. {known}"
         )
-    rest = "would include rows that do not occur" if depends else "would say nearly the same"
     return (
         f"{thick} the sum of the changes in predictions of {target} from one value of {feature} to "
         "the next, each change in the rows that are near these values (accumulated local "
-        f"effects). {dependence} the mean over all rows {rest}."
+        f"effects). {known}"
     )
 
 

@@ -15,6 +15,10 @@ NOISE = 1e-9
 MOST_CATEGORIES = 3
 # A short equation takes no more terms when all rows are within this part of the equation's range.
 ENOUGH = 0.01
+# It takes at most this many times as many columns as usual.
+MOST_TIMES = 2
+# The words behind what a short equation differs by at most.
+LEFT_OUT = " left out"
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,13 @@ class ShortModel:
     left_out: float
 
 
-def short_model(view: ModelView, model: Array, inputs: Array, limit: int = 4) -> ShortModel:
+def short_model(
+    view: ModelView, model: Array, inputs: Array, limit: int = 4, error: float = np.inf
+) -> ShortModel:
     """The linear model of at most `limit` columns that is nearest to a model (d + 1,) on rows.
+
+    It has up to `MOST_TIMES` as many where it would leave out more than the `error` of the model:
+    what is left out would then matter more than what no equation says.
 
     Columns are taken one by one, each time the one that brings the two models nearest, and the
     coefficients of all columns taken are fitted again. So what collinear columns add together, or
@@ -101,7 +110,9 @@ def short_model(view: ModelView, model: Array, inputs: Array, limit: int = 4) ->
     Z, wanted = regressors - center, exact - middle
     coef, rest = np.zeros(len(model) - 1), wanted
     taken: list[int] = []
-    while len(taken) < limit and np.ptp(rest) > ENOUGH * np.ptp(wanted):
+    while np.ptp(rest) > ENOUGH * np.ptp(wanted):
+        if len(taken) >= (limit if _left_out(rest) <= error else MOST_TIMES * limit):
+            break
         fits = {
             j: _fit_columns(view, Z, wanted, [*taken, j])
             for j in range(len(view.columns))
@@ -113,7 +124,12 @@ def short_model(view: ModelView, model: Array, inputs: Array, limit: int = 4) ->
         taken.append(best)
         coef, rest = fits[best], wanted - Z @ fits[best]
     constant = model[-1] + middle - center @ coef
-    return ShortModel(np.append(coef, constant), float(np.quantile(np.abs(rest), 0.95)))
+    return ShortModel(np.append(coef, constant), _left_out(rest))
+
+
+def _left_out(rest: Array) -> float:
+    """What 19 of 20 of the differences (n,) are at most."""
+    return float(np.quantile(np.abs(rest), 0.95))
 
 
 def _fit_columns(view: ModelView, Z: Array, wanted: Array, columns: list[int]) -> Array:
@@ -125,13 +141,13 @@ def _fit_columns(view: ModelView, Z: Array, wanted: Array, columns: list[int]) -
 
 
 def short_parts(
-    view: ModelView, model: Array, inputs: Array, limit: int = 4
+    view: ModelView, model: Array, inputs: Array, limit: int = 4, error: float = np.inf
 ) -> tuple[float, list[Term], float]:
     """The constant and the terms of a regime's short equation, and a bound on what is left out.
 
     The bound holds in 19 of 20 of the rows `inputs` (n, d); 0 where only rounding is left out.
     """
-    short = short_model(view, model, inputs, limit)
+    short = short_model(view, model, inputs, limit, error)
     terms = terms_of(view, short.model)
     scale = np.abs(view.space.regressors(inputs) @ model[:-1] + model[-1]).max()
     left_out = short.left_out if short.left_out > NOISE * scale else 0.0
@@ -139,13 +155,19 @@ def short_parts(
 
 
 def short_equation(
-    view: ModelView, model: Array, inputs: Array, target: str, limit: int = 4, length: int = 28
+    view: ModelView,
+    model: Array,
+    inputs: Array,
+    target: str,
+    limit: int = 4,
+    length: int = 28,
+    error: float = np.inf,
 ) -> str:
     """A regime's equation of few terms, with a bound on what is left out, as a line of text."""
-    constant, terms, left_out = short_parts(view, model, inputs, limit)
+    constant, terms, left_out = short_parts(view, model, inputs, limit, error)
     text = f"{shorten(target, length)} = {number(constant)}"
     text += "".join(_term_text(term, length) for term in terms)
-    return text + (f" ± {number(left_out, 2)} left out" if left_out else "")
+    return text + (f" ± {number(left_out, 2)}{LEFT_OUT}" if left_out else "")
 
 
 def _term_text(term: Term, length: int) -> str:

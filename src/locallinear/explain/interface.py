@@ -139,7 +139,8 @@ class Cyclic(Protocol):
     season and at an hour in which none of them is. `places` returns the months, weekdays or hours
     of one of the `cycles` that rows (n, f) are in, in their order, and the number of each row's.
     `on_circle` returns the cycle that a feature belongs to, and in words where in it most rows
-    (n, f) are: no words where they are everywhere, and None for a feature of no cycle.
+    (n, f) of `every` row (N, f) are: no words where they are in no one place, and None for a
+    feature of no cycle.
     """
 
     cycles: Sequence[str]
@@ -148,7 +149,9 @@ class Cyclic(Protocol):
 
     def places(self, number: int, features: Array, /) -> tuple[list[str], Numbers]: ...
 
-    def on_circle(self, feature: int, features: Array, /) -> tuple[str, str] | None: ...
+    def on_circle(
+        self, feature: int, features: Array, every: Array, /
+    ) -> tuple[str, str] | None: ...
 
 
 class TableModelLike(Protocol):

@@ -118,8 +118,8 @@ def _set_apart(view: ModelView, regimes: Regimes, r: int, feature: int) -> dict[
     within = feature - view.features_of(j).start
     inside = view.estimator.labels_ == regimes.labels[r]
     if isinstance(column, Cyclic):
-        rows = view.samples[0][inside, view.features_of(j)]
-        on_circle = column.on_circle(within, rows)
+        every = view.samples[0][:, view.features_of(j)]
+        on_circle = column.on_circle(within, every[inside], every)
         if on_circle is not None:
             cycle, where = on_circle
             if not where:

@@ -8,6 +8,9 @@ from .text import factor, number, per, plural, signed
 
 MOST_NEIGHBORS = 5
 WIDTH = 92
+SLOPES = (
+    "  A slope holds within the neighbours; where others come in, predictions change otherwise."
+)
 
 
 def row_lines(shown: ContributionDisplay) -> list[str]:
@@ -21,7 +24,9 @@ def row_lines(shown: ContributionDisplay) -> list[str]:
         lines[0] += f", for {COVERAGE:.0%} of such rows between {low} and {high}"
     if shown.is_unlike_anything:
         lines.append("This row is unlike anything seen: trust neither prediction nor interval.")
-    return [*lines, "", *wrap(in_words(shown), WIDTH), "", *_steps(shown), "", *_samples(shown)]
+    steps = _steps(shown)
+    steps += ["", SLOPES] if any(" slope " in line for line in steps) else []
+    return [*lines, "", *wrap(in_words(shown), WIDTH), "", *steps, "", *_samples(shown)]
 
 
 def in_words(shown: ContributionDisplay, limit: int = 2) -> str:
@@ -75,7 +80,7 @@ def _slope(shown: ContributionDisplay, j: int | None) -> str:
     if shown.times_per_unit is not None:
         times = times + ";"
         words += f", times {factor(shown.times_per_unit[j])}" + ("" if unit else " per unit")
-    zero = ", which may be zero" if shown.may_be_zero(j) else ""
+    zero = ", an interval that contains zero" if shown.may_be_zero(j) else ""
     return f"{times} slope {number(shown.slopes[j])} ± {number(error, 2)}{words}{zero}"
 
 

@@ -231,7 +231,7 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
             "size": int(found.sizes[r]),
             "share": float(found.sizes[r] / found.sizes.sum()),
             "equations": [
-                _equation(view, found.models[r, :, t], members[r], target)
+                _equation(view, found.models[r, :, t], members[r], target, found.errors[r, t])
                 | ({} if view.is_classifier else {"error": float(found.errors[r, t])})
                 for t, target in enumerate(targets)
             ],
@@ -242,9 +242,11 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
     ]
 
 
-def _equation(view: ModelView, model: Array, inputs: Array, target: str) -> dict[str, Any]:
+def _equation(
+    view: ModelView, model: Array, inputs: Array, target: str, error: float
+) -> dict[str, Any]:
     """An equation in parts, so that a page can keep each name's direction of writing apart."""
-    constant, terms, left_out = short_parts(view, model, inputs)
+    constant, terms, left_out = short_parts(view, model, inputs, error=error)
     return {
         "target": target,
         "constant": constant,

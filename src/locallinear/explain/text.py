@@ -35,6 +35,11 @@ def signed(value: float, digits: int = 3) -> str:
     return ("+" if value > 0 else "") + number(value, digits)
 
 
+def rough(value: float) -> str:
+    """A number that is not exact, with its sign and two digits."""
+    return signed(float(f"{value:.2g}"))
+
+
 def factor(value: float) -> str:
     """What something is multiplied by, with two digits of how it differs from 1."""
     change = abs(value - 1)

@@ -1,7 +1,7 @@
 """What the neighbours of a query have in common, and what that adds to their level, in words.
 
 The level of its neighbours decides most of a prediction, and these words say who they are: "hour 2
-(−120)" reads as hour 2 on average, which adds −120 to the level.
+(−120)" reads as hour 2 on average, which adds about −120 to the level.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..runtime.chunks import row_chunks
 from .interface import Cyclic, Explanation
 from .level_shares import level_shares
-from .text import number, shorten, signed
+from .text import number, rough, shorten
 from .view import MISSING, NOISE, OTHER, ModelView, by_feature
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ class Trait:
     def __str__(self) -> str:
         word = "" if self.part >= NEARLY_ALL else "mostly " if self.part >= MOST else "often "
         text = f"{word}{_in_words(self.value, self.missing)}"
-        return f"{shorten(self.name)} {text} ({signed(self.adds)})"
+        return f"{shorten(self.name)} {text} ({rough(self.adds)})"
 
 
 def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[list[list[Trait]]]:

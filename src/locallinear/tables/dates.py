@@ -35,8 +35,9 @@ IN_ORDER = {
 }
 # A cycle is used if the data cover so much of it.
 LEAST_PART = 0.5
-# Rows that are spread over more of a circle than this are nowhere in particular.
-MOST_OF_CIRCLE = 0.7
+# Rows that are spread over more of a circle than this are nowhere in particular. So are those of
+# two seasons: in each quarter of a part that is named, they are this much as frequent as in it all.
+MOST_OF_CIRCLE, EVENLY = 0.5, 0.5
 # Of a few rows, the part of a circle or of the years that holds so many is told, and a part of a
 # circle only where it is no larger than this.
 NEARLY_ALL, NARROW = 0.9, 1 / 3
@@ -137,19 +138,27 @@ class DateColumn:
         texts = pandas_module().DatetimeIndex(minutes.astype("datetime64[s]")).strftime(form)
         return [None if gap else text for text, gap in zip(texts, gaps, strict=True)]
 
-    def on_circle(self, feature: int, features: Array) -> tuple[str, str] | None:
+    def on_circle(self, feature: int, features: Array, every: Array) -> tuple[str, str] | None:
         """The cycle that a feature belongs to, and where in it most rows (n, f) are, in words.
 
-        None where the feature is of no cycle. Where rows are all around the circle, no words.
+        None where the feature is of no cycle. No words where the rows are in a large part of the
+        circle, or do not fill that part as far as `every` row (N, f) of the table does.
         """
         number = (feature - 1) // 2
         if feature == 0 or number >= len(self.cycles):
             return None
-        cycle = self.cycles[number]
-        cosine, sine = features[:, 1 + 2 * number], features[:, 2 + 2 * number]
-        known = (cosine != 0) | (sine != 0)  # gaps are in the middle
-        low, high = _densest_arc(self._turns(number, features[known]))
-        return cycle, "" if high - low > MOST_OF_CIRCLE else _arc_in_words(cycle, low, high)
+        cycle, here = self.cycles[number], self._known_turns(number, features)
+        low, high = _densest_arc(here)
+        if high - low > MOST_OF_CIRCLE or not _fill(
+            low, high, here, self._known_turns(number, every)
+        ):
+            return cycle, ""
+        return cycle, _arc_in_words(cycle, low, high)
+
+    def _known_turns(self, number: int, features: Array) -> Array:
+        """Positions on a circle of the rows that have a date: gaps are in the middle."""
+        circle = features[:, 1 + 2 * number : 3 + 2 * number]
+        return self._turns(number, features[(circle != 0).any(axis=1)])
 
     def in_common(self, features: Array, weights: Array) -> str:
         """Where most of a few dates (n, f) are, by their weights (n,), in words.
@@ -239,6 +248,19 @@ def _densest_arc(
     ends = np.concatenate([ordered, ordered + 1.0])[np.searchsorted(reached, wanted)]
     first = int(np.argmin(ends - ordered))
     return float(ordered[first]), float(ends[first])
+
+
+def _fill(low: float, high: float, here: Array, every: Array) -> bool:
+    """Whether positions are all along an arc, as far as `every` position of all is."""
+    edges = (high - low) * np.arange(1, 4) / 4
+    counts = []
+    for turns in (here, every):
+        along = (turns - low + ROUNDING) % 1.0
+        inside = along <= high - low + 2 * ROUNDING
+        counts.append(np.bincount(np.searchsorted(edges, along[inside]), minlength=4))
+    held = counts[1] > 0
+    frequent = counts[0][held] / counts[1][held]
+    return bool(frequent.min() >= EVENLY * counts[0].sum() / counts[1].sum())
 
 
 def _arc_in_words(cycle: str, low: float, high: float) -> str:

@@ -99,7 +99,7 @@ const showCurve = () => {
     line: { color: color("soft"), width: 1 }, marker: { color: color("soft"), size: 5 }, text: x.map(() => drawn(rows.names[effect.rows[i]])), hovertemplate: "%{text}: %{y:.4g}<extra></extra>" })) : [];
   traces.push({ type: "scatter", mode, x, y: effect.summary[t], line: { color: color("accent"), width: 4 }, marker: { color: color("accent"), size: 12 }, hovertemplate: "%{y:.4g}<extra></extra>" });
   draw("chart-curve", traces, { xaxis: { ...axisTitle(effect.label), zeroline: false, ...(effect.is_text ? { tickvals: x, ticktext: effect.grid.map((text) => drawn(text, 18)), range: [-0.6, x.length - 0.4] } : {}) },
-    yaxis: { ...axisTitle(`predicted ${classes ? "probability of " : ""}${targets[t]}`), zeroline: false } }, 340);
+    yaxis: { ...axisTitle(`predicted ${classes ? "probability of " : ""}${targets[t]}${effect.kind === "mean" ? "" : ", all else alike"}`), zeroline: false } }, 340);
   byId("curve-caption").replaceChildren(bdi(effect.sentences[t]));
 };
 // The points of a column of text: its values side by side, by the median of what they add.
@@ -130,6 +130,6 @@ const showEffect = () => {
     xaxis: { ...axisTitle(features[j]), zeroline: false, ...(names ? { tickvals: names.map((_, k) => k), ticktext: names.map((text) => drawn(text, 18)), range: [-0.6, names.length - 0.4] } : {}) },
     yaxis: { ...axisTitle(`${names ? "adds, against the average" : `slope, ${data.per[j]}`}${units ? ", log scale" : ""}`), zeroline: true, zerolinewidth: 2 } }, 400);
   byId("effect-caption").replaceChildren(...(names ? ["What the row's value of ", bdi(features[j]), " adds in its own linear model, against the average over all samples. This is not all of its effect: the value also decides which samples are near. "]
-    : ["The slope of ", bdi(features[j]), " in the linear model of each row, against the row's value: how fast the prediction changes per unit near the row. It says nothing about how high the prediction is. "]),
+    : ["The slope of ", bdi(features[j]), " in the linear model of each row, against the row's value: what is linear within its neighbours, in the mean of their models. The prediction itself may change otherwise, since its neighbours change as the row moves: the picture above shows that. A slope says nothing about how high the prediction is. "]),
   `Colours are regimes, the ring is the row explained below; click a point to explain it.${detailCount < all.n ? ` Drawn are ${number(detailCount)} of the ${number(all.n)} rows, chosen at random.` : ""}`);
 };

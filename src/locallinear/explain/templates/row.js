@@ -83,7 +83,7 @@ const showLayers = () => {
   byId("layers-text").hidden = !layered();
   if (!layered()) return;
   const size = rows.n_neighbors[state.row], traits = rows.traits[state.row]?.[state.target];
-  const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
+  const alike = isShort() ? [] : traits.length ? [" What they have in common, and in brackets about what it adds to that: ", ...traits.flatMap((trait, i) => [i ? ", " : "", bdi(trait)]), "."] : [" Their level is that of all samples."];
   byId("layers-text").replaceChildren(`Rows in general: ${number(start)}. Those like this row${isShort() ? "" : `, its ${size} neighbour${size > 1 ? "s" : ""}`}: ${number(start + level)}, which is ${signed(level)}.`, ...alike,
     ` How this row differs from them: ${signed(sum(parts))}, which makes ${number(rows.prediction[state.row][state.target])}.`, ...mostDifferent(parts));
 };
@@ -91,21 +91,21 @@ const showRowCaption = () => {
   const unsure = features.some((_, j) => isUnsure(j)), interval = intervalOf();
   byId("row-caption").textContent = [
     interval ? `The line through the prediction is its interval: it contains ${percent(sure.coverage)} of the targets of such rows.` : "",
-    unsure ? "Hatched: the slope of the feature may be zero, so even the direction of this step may be noise." : "",
+    unsure ? "Hatched: the interval of the feature's slope contains zero, so even the direction of this step may be noise." : "",
     sure.missing ? `How sure the prediction is cannot be told: ${sure.missing}.` : "",
   ].filter(Boolean).join(" ");
 };
 const showParts = () => {
   const { start, level, parts } = fromReference(), slopes = isShort() ? [] : slopesOf(state.row, state.target);
   byId("parts-text").textContent = isShort() ? "" : layered()
-    ? `Those like it: the mean of its neighbours, of dates where nine tenths of them are; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature${sure.slopes_std ? `, ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); a grey one may be zero` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.${units ? ` What is added to a log multiplies ${units[state.target].name}: "times" says by what, and "per unit" what a unit more of the feature does.` : ""}`
+    ? `Those like it: the mean of its neighbours, of dates where nine tenths of them are; of a text, how many of them have the row's. The slope is that of the row's linear model per unit of the feature: within its neighbours, whose models it averages. The prediction itself may change otherwise, as its neighbours change${sure.slopes_std ? `. Slopes are ± ${sure.deviations} standard deviations (${percent(sure.coverage)}); where that contains zero, the slope is grey` : ""}. What a feature adds is exact: for each neighbour, the neighbour's own slope times how far the row is from it, in the mean of the neighbours by weight.${units ? ` What is added to a log multiplies ${units[state.target].name}: "times" says by what, and "per unit" what a unit more of the feature does.` : ""}`
     : `${space.has_units ? "Value" : "The value's rank (from −1.73, the lowest, to 1.73, the highest)"} times coefficient is the contribution. Contributions are from zero, where rows may never be: they do not say whether a value is high or low.`;
   const [shown, rest] = largest(parts);
   const line = (head, cells, kind = "") => make("tr", { class: kind }, make("th", { scope: "row" }, head), ...cells.map((v) => (v instanceof Node ? v : make("td", {}, typeof v === "string" ? bdi(v) : number(v)))));
   const slope = (j) => {
     const error = slopeError(j);
     if (slopes[j] === null || error === null) return slopes[j] ?? "";
-    return make("td", isUnsure(j) ? { class: "unsure", title: "may be zero" } : {}, number(slopes[j]), make("span", { class: "pm" }, ` ± ${number(error, 2)}`), unitOf(j));
+    return make("td", isUnsure(j) ? { class: "unsure", title: "its interval contains zero" } : {}, number(slopes[j]), make("span", { class: "pm" }, ` ± ${number(error, 2)}`), unitOf(j));
   };
   const heads = isShort() ? ["Feature", "this row", "adds"] : layered() ? ["Feature", "this row", "those like it", "slope", ...(units ? ["per unit"] : []), "adds"] : ["Feature", "value", "coefficient", "contribution"];
   const blank = heads.slice(2).map(() => "");
