@@ -38,7 +38,7 @@ def test_decimal_commas_are_detected(read):
     frame = houses()
     table = read(frame.to_csv(index=False, sep=";", decimal=","))
     assert_same(table.frame, frame)
-    assert table.decimal == ","
+    assert table.usual_decimal == ","
 
 
 def test_parquet_gives_the_same_table(tmp_path):

@@ -8,7 +8,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -55,7 +55,11 @@ class BadInput(click.ClickException):
 
 
 def read(
-    path: Path, options: dict[str, Any], text: Collection[str], missing: Collection[str]
+    path: Path,
+    options: dict[str, Any],
+    text: Collection[str],
+    missing: Collection[str],
+    decimals: Mapping[str, str] | None = None,
 ) -> Table:
     """Read a table from a file, with the options of `options.reading`."""
     delimiter = options["delimiter"]
@@ -70,6 +74,7 @@ def read(
             text=text,
             missing=missing,
             header=options["header"],
+            decimals=decimals,
         )
 
 
@@ -79,7 +84,8 @@ def read_for(model: TableModel, path: Path, options: dict[str, Any]) -> Table:
     if options["header"] is None and all(UNNAMED.fullmatch(name) for name in encoding.names):
         options = options | {"header": False}  # as the table of the fit
     classes = model.target_names_ if isinstance(model, TableClassifier) else []
-    table = read(path, options, [*encoding.text, *classes], encoding.missing)
+    text = [*encoding.text, *classes]
+    table = read(path, options, text, encoding.missing, encoding.decimals)
     table.require(encoding.names, "which the model takes")
     for note in encoding.unseen(table):
         echo(f"Note: {note}", err=True)

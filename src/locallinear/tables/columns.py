@@ -7,14 +7,25 @@ one feature, the number of the level. Axis letters: n or q rows, f features of o
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import GAP_WORDS, cell_texts, currencies_of, pandas_module, to_numbers
-from .kinds import AS_NUMBERS, DURATIONS, MAX_CATEGORIES, MONEY, PERCENTAGES, Understood
+from .amounts import (
+    DURATIONS,
+    MARKED,
+    MEASURES,
+    MONEY,
+    NUMBERS,
+    PERCENTAGES,
+    Written,
+    read_amounts,
+    units_of,
+)
+from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
+from .kinds import MAX_CATEGORIES, Understood
 from .table import Table, shortened
 
 if TYPE_CHECKING:
@@ -41,39 +52,44 @@ class NumberColumn:
     Attributes
     ----------
     name : str
-    cells : str
-        How the numbers are written: "numbers", or a key of `kinds.AS_NUMBERS`.
+    cells, decimal, units
+        How the numbers are written, as in `amounts.Written`.
     fill : float
         Stands for a gap: the median.
     n_gaps : int
         How many cells of the training data had no value.
-    currencies : tuple of str
-        Those of amounts of money in the training data.
     """
 
     name: str
-    cells: str = "numbers"
+    cells: str = NUMBERS
     fill: float = 0.0
     n_gaps: int = 0
-    currencies: tuple[str, ...] = ()
+    decimal: str = ""
+    units: tuple[str, ...] = ()
 
     kind = "number"
     texts: tuple[str | None, ...] = ()
 
     @property
     def unit(self) -> str:
-        """What the number counts, where cells are read as another unit than they are written in."""
+        """What the number counts, where the cells name it."""
+        if self.cells == MEASURES:
+            return self.units[0]
         return "hours" if self.cells == DURATIONS else ""
+
+    @property
+    def written(self) -> Written:
+        """How the numbers are written."""
+        return Written(self.cells, self.decimal, self.units)
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "NumberColumn":
         """The column's median, and whether its gaps matter."""
-        numbers = read_numbers(table, name, found.cells)
+        written = found.written
+        numbers = read_numbers(table, name, written)
         gaps = int(np.isnan(numbers).sum())
         fill = float(np.nanmedian(numbers)) if gaps < len(numbers) else 0.0
-        currencies = _currencies_of(table, name) if found.cells == MONEY else []
-        known = sorted({currency for currency in currencies if currency is not None})
-        return cls(name, found.cells, fill, gaps, tuple(known))
+        return cls(name, written.cells, fill, gaps, written.decimal, written.units)
 
     @property
     def has_gaps(self) -> bool:
@@ -92,27 +108,14 @@ class NumberColumn:
 
     def encode(self, table: Table) -> Array:
         """The features of a table, (n, f)."""
-        numbers = self._read(table)
+        numbers = read_numbers(table, self.name, self.written)
         gaps = np.isnan(numbers)
         filled = np.where(gaps, self.fill, numbers)
         return np.column_stack([filled, gaps] if self.has_gaps else [filled]).astype(np.float64)
 
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: numbers, NaN for gaps."""
-        return self._read(table)
-
-    def _read(self, table: Table) -> Array:
-        """The numbers of new rows, or TableError for the first cell of another currency."""
-        if self.currencies:
-            found = _currencies_of(table, self.name)
-            other = [c is not None and c not in self.currencies for c in found]
-            if any(other):
-                known = " or ".join(self.currencies)
-                remedy = "Amounts of other currencies are not converted: do so first."
-                raise table.refuse(
-                    self.name, other.index(True), f"an amount in {known}, as in training", remedy
-                )
-        return read_numbers(table, self.name, self.cells)
+        return read_numbers(table, self.name, self.written)
 
     def cells_of(self, features: Array) -> list[float | None]:
         """What a reader would see in rows with these features (n, f)."""
@@ -121,24 +124,29 @@ class NumberColumn:
 
     def became(self) -> str:
         """What the column became, in words."""
-        written = "" if self.cells == "numbers" else f" ({self.cells})"
-        if len(self.currencies) > 1:
-            written = f" ({self.cells} in {', '.join(self.currencies)}, which are not converted)"
+        notes = [] if self.cells == NUMBERS else [self.cells]
+        if self.units:
+            amounts = "numbers" if self.cells == MEASURES else self.cells
+            several = ", which are not converted" if len(self.units) > 1 else ""
+            notes = [f"{amounts} in {', '.join(self.units)}{several}"]
+        if self.decimal == "," or self.cells == MARKED:
+            notes.append(self.written.example)
+        written = f" ({', '.join(notes)})" if notes else ""
         gaps = f", and a second feature for gaps, which count as {self.fill:g}"
         return f"one number{written}{gaps if self.has_gaps else ''}"
 
     def unseen(self, table: Table) -> str | None:
         """A sentence on cells that the model does not know."""
-        known = ~np.isnan(self._read(table))
+        known = ~np.isnan(read_numbers(table, self.name, self.written))
         notes = []
-        if self.currencies:
-            bare = [currency is None for currency in _currencies_of(table, self.name)]
+        if self.units:
+            bare = [unit is None for unit in _units_of(table, self.name, self.cells)]
             n_bare = int((known & bare).sum())
             if n_bare:
                 notes.append(
-                    f"Column {self.name!r} has numbers without a currency in {n_bare} of "
-                    f"{len(table)} rows, but all had one in the training data. They count as "
-                    f"amounts in {' or '.join(self.currencies)}."
+                    f"Column {self.name!r} has numbers without a {_unit_word(self.cells)} in "
+                    f"{n_bare} of {len(table)} rows, but nearly all had one in training. They "
+                    f"count as amounts in {' or '.join(self.units)}."
                 )
         gaps = int((~known).sum())
         if gaps and not self.n_gaps:
@@ -149,17 +157,21 @@ class NumberColumn:
         return " ".join(notes) or None
 
 
-def _currencies_of(table: Table, name: str) -> list[str | None]:
-    """The currency of each cell of a column, None where a cell has none."""
-    return currencies_of(cell_texts(table.frame[name]))
+def _units_of(table: Table, name: str, cells: str) -> list[str | None]:
+    """The unit of each cell of a column, None where a cell has none."""
+    return units_of(cell_texts(table.frame[name]), cells)
 
 
-def read_numbers(table: Table, name: str, cells: str) -> Array:
+def _unit_word(cells: str) -> str:
+    return "currency" if cells == MONEY else "unit"
+
+
+def read_numbers(table: Table, name: str, written: Written) -> Array:
     """A column as numbers, NaN for gaps, or TableError for its first cell that is none.
 
     So is a number alone where the unit could be another one than in training; 0 is 0 in each.
     """
-    column = table.frame[name]
+    column, cells = table.frame[name], written.cells
     pandas = pandas_module()
     if pandas.api.types.is_timedelta64_dtype(column.dtype):
         if cells != DURATIONS and column.notna().any():
@@ -176,13 +188,12 @@ def read_numbers(table: Table, name: str, cells: str) -> Array:
     if pandas.api.types.infer_dtype(column, skipna=True) == "boolean":
         return column.map({True: 1.0, False: 0.0}).to_numpy(dtype=np.float64)
     texts = cell_texts(column)
-    numbers = to_numbers(texts, table.decimal)
-    _check_units(table, name, cells, numbers)
-    if cells != "numbers":
-        numbers = np.where(np.isnan(numbers), AS_NUMBERS[cells](texts), numbers)
-    gaps = np.array([text is None or text.casefold() in GAP_WORDS for text in texts], dtype=bool)
-    wrong = np.flatnonzero(np.isnan(numbers) & ~gaps)
+    texts = texts.mask(texts.str.casefold().isin(GAP_WORDS).to_numpy(dtype=bool))
+    numbers = _by_first_mark(texts, written, table.marks(written.decimal))
+    wrong = np.flatnonzero(np.isnan(numbers) & texts.notna().to_numpy())
     if len(wrong):
+        _check_units(table, name, cells, to_numbers(texts, written.decimal or "."))
+        _check_other_units(table, name, written)
         option = f"types={{{name!r}: 'category'}}"
         if table.is_file:
             option = f"--types {name}=category; --missing names a cell that means no value"
@@ -190,8 +201,23 @@ def read_numbers(table: Table, name: str, cells: str) -> Array:
             "The column is numbers: correct the cell or leave it empty, or say that the column is "
             f"text, with {option}."
         )
-        raise table.refuse(name, int(wrong[0]), "a number", remedy)
+        example = f" {written.example}" if cells == MARKED else ""
+        raise table.refuse(name, int(wrong[0]), f"a number{example}", remedy)
     return table.checked_finite(name, numbers)
+
+
+def _by_first_mark(texts: "pandas.Series", written: Written, marks: list[str]) -> Array:
+    """Numbers by the first of some decimal marks with which all cells are numbers, or by the first.
+
+    One mark is for all cells, so that no cell is a thousand times what its neighbour is.
+    """
+    known = texts.notna().to_numpy()
+    readings = []
+    for mark in marks:
+        readings.append(read_amounts(texts, replace(written, decimal=mark)))
+        if not np.isnan(readings[-1][known]).any():
+            return readings[-1]
+    return readings[0]
 
 
 def _check_units(table: Table, name: str, cells: str, plain: Array) -> None:
@@ -203,6 +229,19 @@ def _check_units(table: Table, name: str, cells: str, plain: Array) -> None:
         expected, possible = NEEDED_UNITS[cells]
         remedy = f"A number alone could be {possible}: write the unit into the cells of the column."
         raise table.refuse(name, int(alone[0]), f"{expected}, as in training", remedy)
+
+
+def _check_other_units(table: Table, name: str, written: Written) -> None:
+    """Refuse cells in a unit that the training cells did not have."""
+    if not written.units:
+        return
+    found = _units_of(table, name, written.cells)
+    other = [unit is not None and unit not in written.units for unit in found]
+    if any(other):
+        expected = f"an amount in {' or '.join(written.units)}, as in training"
+        plural = "currencies" if written.cells == MONEY else "units"
+        remedy = f"Amounts of other {plural} are not converted: do so first."
+        raise table.refuse(name, other.index(True), expected, remedy)
 
 
 @dataclass(frozen=True)

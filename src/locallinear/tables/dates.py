@@ -71,11 +71,11 @@ class DateColumn:
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "DateColumn":
         """The range of the dates, and the cycles that they cover."""
-        seconds = read_seconds(table, name, found.cells)
+        seconds = read_seconds(table, name, found.form)
         known = seconds[~np.isnan(seconds)]
         gaps = len(seconds) - len(known)
         if not len(known):
-            return cls(name, found.cells)
+            return cls(name, found.form)
         cycles = [
             cycle
             for cycle, (length, begun) in CYCLES.items()
@@ -84,7 +84,7 @@ class DateColumn:
         years = np.median(known), known.min(), known.max()
         middle, first, last = (1970 + float(seconds) / YEAR for seconds in years)
         fill = middle - first
-        return cls(name, found.cells, tuple(cycles), fill, first, last, gaps >= LEAST_GAPS)
+        return cls(name, found.form, tuple(cycles), fill, first, last, gaps >= LEAST_GAPS)
 
     @property
     def feature_names(self) -> list[str]:
@@ -223,7 +223,7 @@ def read_times(table: Table, name: str, form: str) -> "pandas.Series":
         texts = texts.where(np.isnan(numbers), pandas.Series(numbers).map("{:.0f}".format))
     gaps = [text is not None and text.casefold() in GAP_WORDS for text in texts]
     texts = texts.mask(np.array(gaps, dtype=bool))
-    times, _ = reading.dates(texts, form or "ISO8601")
+    times = reading.dates(texts, form or "ISO8601")
     wrong = np.flatnonzero((times.isna() & texts.notna()).to_numpy())
     if len(wrong):
         raise table.refuse(

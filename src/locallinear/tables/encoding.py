@@ -63,6 +63,13 @@ class Encoding:
         return [column.name for column in self.columns if column.kind not in ("number", "date")]
 
     @property
+    def decimals(self) -> dict[str, str]:
+        """The decimal marks of columns of numbers, where their cells show it."""
+        return {
+            c.name: c.decimal for c in self.columns if isinstance(c, NumberColumn) and c.decimal
+        }
+
+    @property
     def feature_names(self) -> list[str]:
         """Names of the features, (d,)."""
         return [name for column in self.columns for name in column.feature_names]
@@ -191,7 +198,7 @@ def fit_encoding(
         if name in ignore:
             reasons.append((name, ignore[name]))
             continue
-        found = understand(table.frame[name], types.get(name))
+        found = understand(table.frame[name], types.get(name), table.usual_decimal)
         reasons.append((name, found.reason))
         if found.kind != "skip":
             columns.append(CLASSES[found.kind].fit(table, name, found))

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .cells import GAP_WORDS, LEADING_ZERO, cell_texts, pandas_module, to_numbers
+from .amounts import DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
+from .cells import LEADING_ZERO, cell_texts, pandas_module, values_in
 
 if TYPE_CHECKING:
     import pandas
@@ -33,14 +34,11 @@ CODES = re.compile(r"(^|[\W_])(zip|zip_?code|post_?code|postal(_?code)?|plz|code
 IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unnamed: \d+$")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
-# How cells of text are read as numbers, and what they are then called.
-PERCENTAGES, MONEY, DURATIONS = "percentages", "amounts of money", "durations in hours"
-AS_NUMBERS = {
-    PERCENTAGES: reading.percentages,
-    MONEY: reading.currencies,
-    DURATIONS: reading.durations,
-    "numbers with marks between thousands": reading.grouped,
-}
+PLAIN = Written()
+# Above this share of cells that are numbers or times, the others are slips. Plain numbers are told
+# from codes with less: codes with letters look like numbers with a unit.
+MOST_CELLS = 0.9
+LEAST_SHARE = dict.fromkeys(WAYS, MOST_CELLS) | {NUMBERS: 0.5, MARKED: 0.5}
 
 
 @dataclass(frozen=True)
@@ -52,20 +50,27 @@ class Understood:
     kind : one of KINDS
     reason : str
         Why, in words that follow "because".
-    cells : str
-        For numbers how the cells are written, "numbers" or a key of `AS_NUMBERS`; for dates the
-        format of cells of text, or "".
+    written : Written
+        For numbers: how they are written.
+    form : str
+        For dates: the format of cells of text, or "".
     """
 
     kind: str
     reason: str
-    cells: str = "numbers"
+    written: Written = PLAIN
+    form: str = ""
 
 
-def understand(column: "pandas.Series", wanted: str | None = None) -> Understood:
-    """What a column is, or what the user wants it to be."""
+def understand(
+    column: "pandas.Series", wanted: str | None = None, decimal: str | None = None
+) -> Understood:
+    """What a column is, or what the user wants it to be.
+
+    `decimal` is the mark that begins decimals as far as the cells leave it open.
+    """
     if wanted is not None:
-        return _as_wanted(column, wanted)
+        return _as_wanted(column, wanted, decimal)
     nothing = _nothing_to_learn(column)
     if nothing is not None:
         return nothing
@@ -75,12 +80,12 @@ def understand(column: "pandas.Series", wanted: str | None = None) -> Understood
     if types.is_bool_dtype(column.dtype) and column.dtype != object:
         return Understood("category", "it is true or false")
     if types.is_datetime64_any_dtype(column.dtype) or is_period(column):
-        return Understood("date", "it has the type of times", "")
+        return Understood("date", "it has the type of times")
     if types.is_timedelta64_dtype(column.dtype):
-        return Understood("number", "it has the type of durations", DURATIONS)
+        return Understood("number", "it has the type of durations", Written(DURATIONS))
     if types.is_numeric_dtype(column.dtype):
-        return _of_numbers(column, str(column.name))
-    return _of_objects(column)
+        return _of_numbers(column, str(column.name), Written(decimal=decimal or ""))
+    return _of_objects(column, decimal)
 
 
 def is_period(column: "pandas.Series") -> bool:
@@ -88,19 +93,16 @@ def is_period(column: "pandas.Series") -> bool:
     return isinstance(column.dtype, pandas_module().PeriodDtype)
 
 
-def _as_wanted(column: "pandas.Series", wanted: str) -> Understood:
+def _as_wanted(column: "pandas.Series", wanted: str, decimal: str | None) -> Understood:
     reason = "types says so"
     if wanted == "number" and pandas_module().api.types.is_timedelta64_dtype(column.dtype):
-        return Understood("number", reason, DURATIONS)
+        return Understood("number", reason, Written(DURATIONS))
     if wanted == "number":
-        texts = cell_texts(column)
-        for name, read in AS_NUMBERS.items():
-            plain = to_numbers(texts)
-            if np.isnan(plain[texts.notna()]).any() and _all_read(read(texts), texts):
-                return Understood("number", reason, name)
+        texts = values_in(cell_texts(column))
+        return Understood("number", reason, how_written(texts, decimal))
     if wanted == "date":
-        form = None if _is_time(column) else reading.dates(cell_texts(column))[1]
-        return Understood("date", reason, form or "")
+        form = None if _is_time(column) else reading.date_format(values_in(cell_texts(column)))[0]
+        return Understood("date", reason, form=form or "")
     return Understood(wanted, reason)
 
 
@@ -142,7 +144,7 @@ def _of_categories(column: "pandas.Series") -> Understood:
     return Understood("category", "it has the type of categories")
 
 
-def _of_numbers(column: "pandas.Series", name: str) -> Understood:
+def _of_numbers(column: "pandas.Series", name: str, written: Written) -> Understood:
     values = column.dropna().to_numpy(dtype=np.float64)
     finite = values[np.isfinite(values)]
     whole = len(finite) == len(values) and bool((values == np.floor(values)).all())
@@ -153,11 +155,11 @@ def _of_numbers(column: "pandas.Series", name: str) -> Understood:
         if IDENTIFIERS.search(name.casefold()) and different == len(values) > LEAST_COUNTED:
             return Understood("skip", "its name and its different numbers are those of a key")
         if written_dates(values):
-            return Understood("date", "its numbers are days such as 20240131", "%Y%m%d")
+            return Understood("date", "its numbers are days such as 20240131", form="%Y%m%d")
         if CODES.search(name.casefold()) and different > 2:
             kind = "category" if different <= MAX_CATEGORIES else "text"
             return Understood(kind, "its name says that the numbers are codes")
-    return Understood("number", "it holds numbers")
+    return Understood("number", "it holds numbers", written)
 
 
 def counts_rows(values: Array) -> bool:
@@ -176,39 +178,34 @@ def written_dates(values: Array) -> bool:
     return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
-def _of_objects(column: "pandas.Series") -> Understood:
+def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
     """What a column of text or of objects is."""
     if _holds_times(column):
-        return Understood("date", "it holds times", "")
+        return Understood("date", "it holds times")
     texts = cell_texts(column)
-    values = texts.dropna()
-    gaps = values.str.casefold().isin(GAP_WORDS)
-    rest = values[~gaps]
+    values, rest = texts.dropna(), values_in(texts)
     if not len(rest):
         return Understood("category", "it holds text with few different values")
-    numbers = to_numbers(rest)
-    is_number = ~np.isnan(numbers)
-    zeros = rest[rest.str.fullmatch(LEADING_ZERO)]
-    if is_number.all() and len(zeros):
-        return _few_or_many(values, "its numbers begin with zeros, as codes do")
-    if is_number.all():
-        found = _of_numbers(pandas_module().Series(numbers, name=column.name), str(column.name))
-        return found if found.kind != "number" else Understood("number", "it holds numbers")
-    words = rest[~is_number].nunique()
-    many = len(np.unique(numbers[is_number])) > 2 * words
-    if is_number.mean() > 0.5 and many and not _all_read(reading.grouped(rest), rest):
-        return Understood("number", "most of its cells are numbers")
-    for name, read in AS_NUMBERS.items():
-        if _all_read(read(rest), rest):
-            return Understood("number", f"its cells are {name}", name)
-    form = reading.dates(rest)[1]
-    if form is not None and rest.nunique() > 1:
-        return Understood("date", "its cells are times", form)
+    written = how_written(rest, decimal)
+    numbers = read_amounts(rest, written)
+    if written.share == 1 and written.cells == NUMBERS:
+        if rest.str.fullmatch(LEADING_ZERO).any():
+            return _few_or_many(values, "its numbers begin with zeros, as codes do")
+        name = str(column.name)
+        return _of_numbers(pandas_module().Series(numbers, name=name), name, written)
+    if written.share == 1:
+        return Understood("number", f"its cells are {written.cells}", written)
+    form, share = reading.date_format(rest)
+    if form is not None and share == 1 and rest.nunique() > 1:
+        return Understood("date", "its cells are times", form=form)
+    # Most cells are numbers or times: the others are slips, which are refused by row and column.
+    is_odd = np.isnan(numbers)
+    few_odd = len(np.unique(numbers[~is_odd])) > 2 * rest[is_odd].nunique()
+    if written.share > LEAST_SHARE[written.cells] and few_odd:
+        return Understood("number", f"most of its cells are {written.cells}", written)
+    if form is not None and share > MOST_CELLS and rest.nunique() > 3:
+        return Understood("date", "most of its cells are times", form=form)
     return _of_texts(values)
-
-
-def _all_read(found: Array, texts: "pandas.Series") -> bool:
-    return not np.isnan(found[texts.notna().to_numpy()]).any()
 
 
 def _of_texts(values: "pandas.Series") -> Understood:

@@ -6,14 +6,15 @@ The delimiter, the decimal mark and the text encoding of a CSV file are detected
 import csv
 import io
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .cells import GAP_WORDS, LEADING_ZERO, MISSING, pandas_module, to_numbers
+from .amounts import THOUSANDS, usual_decimal
+from .cells import LEADING_ZERO, MISSING, pandas_module, to_numbers, values_in
 from .table import Table, TableError, as_table, check_names
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ N_FIRST_LINES = 200
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 
 def read_table(
@@ -46,6 +46,7 @@ def read_table(
     text: Collection[str] = (),
     missing: Collection[str] = (),
     header: bool | None = None,
+    decimals: Mapping[str, str] | None = None,
 ) -> Table:
     """Read a CSV, Parquet or Excel file.
 
@@ -64,6 +65,8 @@ def read_table(
         Whether the first line of a CSV file has the names of the columns; without one they are
         called column 1, column 2 and so on. By default it has, and a file that seems to have none
         is refused.
+    decimals : mapping, optional
+        The decimal marks that columns are known to have, where `decimal` is not given.
 
     Returns
     -------
@@ -82,7 +85,8 @@ def read_table(
         return as_table(_read_parquet(path, content), missing, str(path))
     if path.suffix.lower() in EXCEL:
         return as_table(_read_excel(path, content), missing, str(path))
-    return _read_csv(path, _decoded(path, content), delimiter, decimal, text, missing, header)
+    given = delimiter, decimal, text, missing, header, decimals or {}
+    return _read_csv(path, _decoded(path, content), *given)
 
 
 def _no_such_file(path: Path) -> str:
@@ -149,6 +153,7 @@ def _read_csv(
     text: Collection[str],
     missing: Collection[str],
     header: bool | None,
+    decimals: Mapping[str, str],
 ) -> Table:
     if not content.strip():
         raise TableError(f"{path} is empty; it should have a line of column names and rows below.")
@@ -167,28 +172,34 @@ def _read_csv(
         _check_header(path, names, rows)
     names = [name or f"(column {i})" for i, name in enumerate(names, 1)]
     check_names(str(path), names)
-    decimal = decimal or find_decimal(mark, rows)
+    shown = find_decimal(mark, rows)
     no_value = MISSING | {cell.strip().casefold() for cell in missing}
     columns = {}
     for name, cells in zip(names, zip(*rows, strict=True), strict=True):
         stripped = (cell.strip() for cell in cells)
         column = [None if cell.casefold() in no_value else cell for cell in stripped]
-        columns[name] = _parsed(column, decimal, name in text)
-    return Table(pandas_module().DataFrame(columns), str(path), decimal, tuple(missing))
+        usual = decimal or decimals.get(name) or shown
+        columns[name] = _parsed(column, usual, name in text)
+    frame = pandas_module().DataFrame(columns)
+    return Table(frame, str(path), decimal, tuple(missing), shown)
 
 
-def _parsed(cells: list[str | None], decimal: str, text: bool) -> "pandas.Series":
-    """Numbers if all cells are numbers or gaps, else text; `text` asks for text.
+def _parsed(cells: list[str | None], decimal: str | None, text: bool) -> "pandas.Series":
+    """Numbers if all cells are gaps or plain numbers with the usual decimal mark, else text.
 
-    Digits behind a zero are a code, which as a number would lose the zero.
+    What text is, is decided where columns are understood; `text` asks for text. Digits behind a
+    zero are a code, which as a number would lose the zero.
     """
     column = pandas_module().Series(cells, dtype=object)
     if text or any(cell is not None and LEADING_ZERO.fullmatch(cell) for cell in cells):
         return column
-    numbers = to_numbers(column, decimal)
-    known = column.notna().to_numpy()
-    gaps = np.array([cell is None or cell.casefold() in GAP_WORDS for cell in cells])
-    if (np.isnan(numbers) & ~gaps).any() or (known.any() and np.isnan(numbers).all()):
+    values = values_in(column)
+    if len(values):
+        decimal = decimal or usual_decimal(values.unique().tolist())
+    elif column.notna().any():
+        return column
+    numbers = to_numbers(column, decimal or ".")
+    if np.isnan(numbers[values.index]).any():
         return column
     return pandas_module().Series(numbers)
 
@@ -233,21 +244,26 @@ def find_delimiter(content: str) -> str:
     return max(DELIMITERS, key=agreement)
 
 
-def find_decimal(delimiter: str, rows: list[list[str]]) -> str:
-    """The decimal mark: a comma if some cells have a decimal comma and none a decimal point.
+def find_decimal(delimiter: str, rows: list[list[str]]) -> str | None:
+    """The decimal mark that the cells of a file show; None where they leave it open.
+
+    It is a comma if some cells have a decimal comma and none a decimal point.
 
     Examples
     --------
-    >>> find_decimal(";", [["1,5", "a"], ["2", "b"]])
+    >>> find_decimal(";", [["1,5", "1.250"], ["2", "b"]])
     ','
     """
     if delimiter == ",":
         return "."
     cells = [cell.strip() for row in rows[:N_FIRST_LINES] for cell in row]
     commas = [cell for cell in cells if DECIMAL_COMMA.fullmatch(cell)]
-    points = any(DECIMAL_POINT.fullmatch(cell) for cell in cells)
-    only_thousands = all(THOUSANDS.fullmatch(cell) for cell in commas)
-    return "," if commas and not points and not only_thousands else "."
+    points = [cell for cell in cells if DECIMAL_POINT.fullmatch(cell)]
+    if any(not THOUSANDS["."].fullmatch(cell) for cell in points):
+        return "."
+    if not commas:
+        return None
+    return "." if all(THOUSANDS[","].fullmatch(cell) for cell in commas) else ","
 
 
 def _check_delimiter(path: Path, content: str, delimiter: str) -> None:

@@ -5,7 +5,7 @@ the header.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -37,16 +37,19 @@ class Table:
     frame : DataFrame
     name : str
         The table's name in messages.
-    decimal : str
-        The decimal mark in text that looks like a number, "." or ",".
+    decimal : str or None
+        The decimal mark of numbers in text, "." or ",", where the user gives one.
     missing : tuple of str
         Cells that mean "no value", in addition to the usual ones.
+    shown_decimal : str or None
+        The decimal mark that the numbers of a file show.
     """
 
     frame: "pandas.DataFrame"
     name: str = FRAME
-    decimal: str = "."
+    decimal: str | None = None
     missing: tuple[str, ...] = ()
+    shown_decimal: str | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -60,6 +63,15 @@ class Table:
     def is_file(self) -> bool:
         """Whether the table came from a file, so that messages may name options of commands."""
         return self.name != FRAME
+
+    @property
+    def usual_decimal(self) -> str | None:
+        """The decimal mark of numbers that could have either."""
+        return self.decimal or self.shown_decimal
+
+    def marks(self, known: str) -> list[str]:
+        """Decimal marks with which to read a column: the user's, the column's, the file's, none."""
+        return list(dict.fromkeys([*filter(None, [self.decimal, known, self.shown_decimal]), ""]))
 
     def require(self, wanted: Collection[str], role: str) -> None:
         """Raise TableError if a wanted column is absent, and propose a similar name.
@@ -124,12 +136,11 @@ class Table:
     def take(self, rows: NDArray) -> "Table":
         """The table of some of the rows."""
         frame = self.frame.iloc[np.arange(len(self))[rows]].reset_index(drop=True)
-        return Table(frame, self.name, self.decimal, self.missing)
+        return replace(self, frame=frame)
 
     def without(self, columns: Collection[str]) -> "Table":
         """The table without some of the columns."""
-        frame = self.frame.drop(columns=list(columns))
-        return Table(frame, self.name, self.decimal, self.missing)
+        return replace(self, frame=self.frame.drop(columns=list(columns)))
 
 
 def shortened(cell: str, length: int = 40) -> str:

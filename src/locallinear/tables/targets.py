@@ -72,7 +72,7 @@ def is_class(table: Table, targets: tuple[str, ...]) -> bool:
     """
     text = [name for name in targets if table.frame[name].dtype.kind not in "iuf"]
     for name in text:
-        numbers = to_numbers(table.frame[name].dropna(), table.decimal)
+        numbers = to_numbers(table.frame[name].dropna(), table.usual_decimal or ".")
         if len(numbers) and np.mean(~np.isnan(numbers)) > 0.5:
             outputs(table, (name,), classify=False)
     return bool(text)
@@ -86,7 +86,7 @@ def outputs(table: Table, targets: tuple[str, ...], *, classify: bool) -> NDArra
     other = "pass --classify" if table.is_file else "use TableClassifier"
     Y = np.empty((len(table), len(targets)))
     for t, name in enumerate(targets):
-        Y[:, t] = to_numbers(table.frame[name], table.decimal)
+        Y[:, t] = to_numbers(table.frame[name], table.usual_decimal or ".")
         wrong = np.flatnonzero(np.isnan(Y[:, t]) & table.frame[name].notna().to_numpy())
         if len(wrong):
             raise table.refuse(
