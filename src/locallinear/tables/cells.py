@@ -34,10 +34,19 @@ SPAN = re.compile(
 )
 SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 
-# Orders of day, month and year that people write; the first that reads all cells is taken.
+# Orders of day, month and year that people write; of those that read as many cells, the first is
+# taken. Years of two digits come last.
 DATE_FORMATS: tuple[str, ...] = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
-DATE_FORMATS += ("%d-%m-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%Y-%m")
+DATE_FORMATS += ("%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+DATE_FORMATS += ("%d-%b-%Y", "%Y-%m", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y")
 TIME_FORMATS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+# Days that are months in the other habit of writing.
+EXCHANGED = {"%m/%d": "%d/%m", "%d/%m": "%m/%d", "%d-%m": "%m-%d", "%m-%d-": "%d-%m-"}
+# What is behind a time in a zone, such as Z or +02:00.
+OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)$")
+TIME_OF_DAY = "time of day"
+OF_24_HOURS = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?")
+OF_12_HOURS = re.compile(r"(0?[1-9]|1[0-2])((?::[0-5]\d){1,2})\s*([ap])\.?m\.?", re.IGNORECASE)
 LIKE_DATE = re.compile(r"\d{1,4}[-/.\s]|[A-Za-z]{3,9}\.?\s\d|\d{1,2}[-\s][A-Za-z]{3}")
 
 
@@ -102,12 +111,67 @@ def date_format(texts: "pandas.Series") -> tuple[str | None, float]:
     return best, most
 
 
-def dates(cells: "pandas.Series", form: str) -> "pandas.Series":
-    """Times of cells in one format, in UTC where they name a zone."""
+def dates(cells: "pandas.Series", form: str, zone: str = "") -> "pandas.Series":
+    """Times of cells in one format, as clocks in a zone show them.
+
+    A cell that names another zone is converted. Without a zone to convert to, its clock counts.
+    """
+    pandas = pandas_module()
+    offsets = offsets_of(cells) if form == "ISO8601" or "%z" in form else None
+    if offsets is not None:
+        cells = cells.astype("string").str.replace(OFFSET, r"\1", regex=True)
+        form = form.replace("%z", "").strip()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on formats that say no year, which are not tried
-        found = pandas_module().to_datetime(cells, format=form, errors="coerce", utc=True)
-    return found.dt.tz_localize(None).astype("datetime64[us]")
+        found = pandas.to_datetime(cells, format=form, errors="coerce").astype("datetime64[us]")
+    if offsets is None or not zone:
+        return found
+    for offset in offsets.dropna().unique():
+        here = (offsets == offset).to_numpy()
+        zoned = found[here].dt.tz_localize(_zone_of(offset)).dt.tz_convert(zone)
+        found[here] = zoned.dt.tz_localize(None)
+    return found
+
+
+def offsets_of(cells: "pandas.Series") -> "pandas.Series":
+    """What each cell says of its zone, such as Z or +02:00; missing where it says nothing."""
+    return cells.astype("string").str.extract(OFFSET)[1]
+
+
+def _zone_of(offset: str) -> str:
+    """An offset such as +0200 as the name of a zone."""
+    digits = offset[1:].replace(":", "").ljust(4, "0")
+    return f"UTC{offset[0]}{digits[:2]}:{digits[2:]}" if int(digits) else "UTC"
+
+
+def zone_of_texts(cells: "pandas.Series") -> str:
+    """The zone that all cells of text name; "" where they name none, or several."""
+    offsets = offsets_of(cells.dropna()).fillna("").unique()
+    return _zone_of(offsets[0]) if len(offsets) == 1 and offsets[0] else ""
+
+
+def exchanged(texts: "pandas.Series", form: str) -> str:
+    """The format with days for months that reads all texts too; "" if there is none."""
+    for written, other in EXCHANGED.items():
+        if form.startswith(written):
+            swapped = form.replace(written, other, 1)
+            return swapped if dates(texts, swapped).notna().all() else ""
+    return ""
+
+
+def clock_times(cells: "pandas.Series") -> Array:
+    """Hours since midnight of cells such as 23:59 and 11:59 pm."""
+
+    def hours(text: str) -> float:
+        if OF_24_HOURS.fullmatch(text):
+            return _hours(text)
+        match = OF_12_HOURS.fullmatch(text)
+        assert match is not None
+        late = 12 if match[3] in "pP" else 0
+        return _hours(f"{int(match[1]) % 12 + late}{match[2]}")
+
+    either = re.compile(f"{OF_24_HOURS.pattern}|{OF_12_HOURS.pattern}", re.IGNORECASE)
+    return _each(cells, either, hours)
 
 
 def _formats() -> list[str]:

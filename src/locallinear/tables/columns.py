@@ -41,6 +41,8 @@ NEEDED_UNITS = {
     PERCENTAGES: ("a percentage such as '12 %'", "a percentage or a share of 1"),
     DURATIONS: ("a duration such as '1:30:00' or '90 min'", "hours, minutes or seconds"),
 }
+# Levels of an ordered column that are all named.
+MOST_NAMED = 6
 # What means true and false in a column of them, in small letters.
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -343,24 +345,30 @@ class OrderedColumn:
         From the lowest to the highest.
     fill : int
         The number of the level that stands for a gap: the median.
-    has_gaps : bool
-        Whether a second feature is 1 for gaps.
+    n_gaps : int
+        How many cells of the training data had no value.
     """
 
     name: str
     levels: tuple[str, ...] = ()
     fill: int = 0
-    has_gaps: bool = False
+    n_gaps: int = 0
 
     kind = "ordered"
     unit = ""
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "OrderedColumn":
-        """The levels in their order: the type's, that of numbers, or the alphabet's."""
+        """The levels in their order: the user's, the type's, that of numbers, or the alphabet's."""
         column = table.frame[name]
         texts = cell_texts(column)
-        if isinstance(column.dtype, pandas_module().CategoricalDtype):
+        if found.levels:
+            other = np.flatnonzero((texts.notna() & ~texts.isin(found.levels)).to_numpy())
+            if len(other):
+                remedy = "Correct the cell, leave it empty, or name its level in types."
+                raise table.refuse(name, int(other[0]), f"one of {', '.join(found.levels)}", remedy)
+            levels = list(found.levels)
+        elif isinstance(column.dtype, pandas_module().CategoricalDtype):
             held = cell_texts(pandas_module().Series(column.cat.categories, dtype=object))
             levels = [text for text in held if text is not None]
         else:
@@ -371,7 +379,12 @@ class OrderedColumn:
         position = cls(name, tuple(levels))._positions(table)
         gaps = int(np.isnan(position).sum())
         fill = int(np.nanmedian(position)) if gaps < len(position) else 0
-        return cls(name, tuple(levels), fill, gaps >= LEAST_GAPS)
+        return cls(name, tuple(levels), fill, gaps)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a second feature is 1 for gaps."""
+        return self.n_gaps >= LEAST_GAPS
 
     def _positions(self, table: Table) -> Array:
         """The number of each cell's level, NaN for gaps and unknown texts."""
@@ -417,17 +430,26 @@ class OrderedColumn:
     def became(self) -> str:
         """What the column became, in words."""
         gaps = ", and a second feature for gaps" if self.has_gaps else ""
-        ends = f"from {shortened(self.levels[0], 20)} to {shortened(self.levels[-1], 20)}"
-        return f"one number, the position among {len(self.levels)} levels {ends}{gaps}"
+        few = len(self.levels) <= MOST_NAMED
+        named = self.levels if few else (*self.levels[:2], "…", self.levels[-1])
+        order = " < ".join(shortened(level, 20) for level in named)
+        return f"one number, the position among {len(self.levels)} levels, {order}{gaps}"
 
     def unseen(self, table: Table) -> str | None:
         """A sentence on cells that the model does not know."""
-        texts = cell_texts(table.frame[self.name])
+        texts, notes = cell_texts(table.frame[self.name]), []
         rows = np.flatnonzero((texts.notna() & ~texts.isin(self.levels)).to_numpy())
-        if not len(rows):
-            return None
-        return (
-            f"Column {self.name!r} has values that are none of its levels in {len(rows)} of "
-            f"{len(texts)} rows, such as {shortened(texts.iloc[rows[0]])!r} in row {rows[0] + 1}. "
-            "They count as gaps."
-        )
+        if len(rows):
+            notes.append(
+                f"Column {self.name!r} has values that are none of its levels in {len(rows)} of "
+                f"{len(texts)} rows, such as {shortened(texts.iloc[rows[0]])!r} in row "
+                f"{rows[0] + 1}. They count as gaps."
+            )
+        gaps = int(texts.isna().sum())
+        if gaps and not self.n_gaps:
+            notes.append(
+                f"Column {self.name!r} has no value in {gaps} of {len(texts)} rows, but always had "
+                f"one in the training data. They count as {shortened(self.levels[self.fill])!r}, "
+                "the median."
+            )
+        return " ".join(notes) or None

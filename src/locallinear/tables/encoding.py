@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..checks.stored import require
 from .cells import pandas_module
 from .columns import CategoryColumn, NumberColumn, OrderedColumn
-from .dates import DateColumn
-from .kinds import understand
+from .dates import DateColumn, is_zone
+from .kinds import Wanted, understand
 from .stored import check_stored_types
 from .table import Table, TableError
 from .texts import TextColumn
@@ -138,6 +138,7 @@ class Encoding:
         columns = [CLASSES[column.pop("kind")](**column) for column in described]
         for column in columns:
             check_stored_types(column)
+            require(not isinstance(column, DateColumn) or is_zone(column.zone), "a zone is unknown")
         found = cls(
             tuple(columns),
             tuple((str(name), str(reason)) for name, reason in state["reasons"]),
@@ -176,7 +177,7 @@ def by_column(parts: Array, owners: NDArray[np.intp]) -> Array:
 
 def fit_encoding(
     table: Table,
-    types: dict[str, str] | None = None,
+    types: dict[str, Wanted] | None = None,
     *,
     ignore: dict[str, str] | None = None,
 ) -> Encoding:

@@ -18,6 +18,7 @@ from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
+from .kinds import Wanted
 from .learning import TableEstimator
 from .numeric_targets import NumericTargets
 from .scale import SCALES
@@ -49,7 +50,9 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
-        "date", or "skip" to leave a column out.
+        "date", or "skip" to leave a column out. "date: %d/%m/%Y" says how days are written and
+        "number: ," which mark begins decimals; levels are ordered by "ordered: low < mid < high"
+        or the list of them.
     target : {"auto", "identity", "log"}, default="auto"
         Whether the target or its log is modelled. Predictions, intervals and explanations are in
         units in each case. "auto" takes the log where that is clearly better in cross-validation.
@@ -123,7 +126,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         *,
         prefer: str = "accurate",
         time_budget: float | None = None,
-        types: dict[str, str] | None = None,
+        types: dict[str, Wanted] | None = None,
         target: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -254,7 +257,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
-        "date", or "skip" to leave a column out.
+        "date", or "skip" to leave a column out. "date: %d/%m/%Y" says how days are written and
+        "number: ," which mark begins decimals; levels are ordered by "ordered: low < mid < high"
+        or the list of them.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None

@@ -10,13 +10,13 @@ from sklearn.utils.validation import validate_data
 
 from .cells import pandas_module
 from .encoding import Encoding
-from .kinds import check_types
+from .kinds import Wanted, check_types
 from .table import Table, TableError, array_names, as_table, collected
 
 
 def read_inputs(
-    estimator: BaseEstimator, X: Any, y: Any, types: dict[str, str] | None
-) -> tuple[Table, Any, dict[str, str], dict[str, str]]:
+    estimator: BaseEstimator, X: Any, y: Any, types: dict[str, Wanted] | None
+) -> tuple[Table, Any, dict[str, str], dict[str, Wanted]]:
     """The table of X, the targets, the columns to leave out with reasons, and kinds of columns.
 
     Sets `n_features_in_` and `feature_names_in_` of the estimator.
@@ -35,7 +35,7 @@ def read_inputs(
         estimator.feature_names_in_ = np.array(table.columns, dtype=object)
     kinds = check_types(types, table.columns)
     if not hasattr(estimator, "feature_names_in_") and np.asarray(X).dtype.kind in "biuf":
-        kinds = dict.fromkeys(table.columns, "number") | kinds
+        kinds = {name: kinds.get(name, "number") for name in table.columns}
     return table, y, _copies_of(table, y), kinds
 
 

@@ -5,21 +5,26 @@ replaces the guess. Types of pandas are respected: a category of integers is a c
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .amounts import DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
-from .cells import LEADING_ZERO, cell_texts, pandas_module, values_in
+from .amounts import DURATIONS, MARKED, NUMBERS, OTHER, WAYS, Written, how_written, read_amounts
+from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
 
 if TYPE_CHECKING:
     import pandas
 
 Array = NDArray[np.float64]
 
+# What a user says of a column: a kind, perhaps with a colon and how its cells are written, as in
+# "date: %d/%m/%Y", "number: ," and "ordered: low < mid < high"; or the levels in their order.
+Wanted = str | Sequence[str]
 KINDS = ("number", "category", "ordered", "text", "date", "skip")
 
 # A column of text with more different values is text; of a shorter one each value is a category.
@@ -32,6 +37,7 @@ NAMES_ROWS = 0.9
 # Names of columns whose whole numbers are codes, or name rows.
 CODES = re.compile(r"(^|[\W_])(zip|zip_?code|post_?code|postal(_?code)?|plz|code|sic|naics|icd)$")
 IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unnamed: \d+$")
+SHORT_CLOCK = re.compile(r"\d:[\d:.]*$")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 PLAIN = Written()
@@ -54,16 +60,20 @@ class Understood:
         For numbers: how they are written.
     form : str
         For dates: the format of cells of text, or "".
+    levels : tuple of str
+        For ordered categories: the levels from the lowest to the highest, where the user gives
+        them.
     """
 
     kind: str
     reason: str
     written: Written = PLAIN
     form: str = ""
+    levels: tuple[str, ...] = ()
 
 
 def understand(
-    column: "pandas.Series", wanted: str | None = None, decimal: str | None = None
+    column: "pandas.Series", wanted: Wanted | None = None, decimal: str | None = None
 ) -> Understood:
     """What a column is, or what the user wants it to be.
 
@@ -93,17 +103,30 @@ def is_period(column: "pandas.Series") -> bool:
     return isinstance(column.dtype, pandas_module().PeriodDtype)
 
 
-def _as_wanted(column: "pandas.Series", wanted: str, decimal: str | None) -> Understood:
+def _as_wanted(column: "pandas.Series", wanted: Wanted, decimal: str | None) -> Understood:
     reason = "types says so"
-    if wanted == "number" and pandas_module().api.types.is_timedelta64_dtype(column.dtype):
+    kind, how = as_kind(wanted)
+    if kind == "number" and pandas_module().api.types.is_timedelta64_dtype(column.dtype):
         return Understood("number", reason, Written(DURATIONS))
-    if wanted == "number":
-        texts = values_in(cell_texts(column))
-        return Understood("number", reason, how_written(texts, decimal))
-    if wanted == "date":
-        form = None if _is_time(column) else reading.date_format(values_in(cell_texts(column)))[0]
-        return Understood("date", reason, form=form or "")
-    return Understood(wanted, reason)
+    if kind == "number":
+        written = how_written(values_in(cell_texts(column)), how or decimal)
+        return Understood("number", reason, replace(written, decimal=how or written.decimal))
+    if kind == "date":
+        return Understood("date", reason, form=how or _date_form(column))
+    if kind == "ordered":
+        levels = wanted if not isinstance(wanted, str) else how.split("<") if how else []
+        return Understood("ordered", reason, levels=tuple(level.strip() for level in levels))
+    return Understood(kind, reason)
+
+
+def _date_form(column: "pandas.Series") -> str:
+    """The format of a column that the user calls dates; "" where it has a type of times."""
+    if _is_time(column):
+        return ""
+    values = values_in(cell_texts(column))
+    if len(values) and not np.isnan(reading.clock_times(values)).any():
+        return TIME_OF_DAY
+    return reading.date_format(values)[0] or ""
 
 
 def _is_time(column: "pandas.Series") -> bool:
@@ -114,14 +137,12 @@ def _is_time(column: "pandas.Series") -> bool:
     )
 
 
-def _holds_times(column: "pandas.Series") -> bool:
+def _holds_times(column: "pandas.Series", kind: type = date) -> bool:
     """Whether all values are times or dates of Python, in a column of objects."""
     if column.dtype != object:
         return False
-    from datetime import date
-
     values = column.dropna()
-    return bool(len(values)) and all(isinstance(value, date) for value in values)
+    return bool(len(values)) and all(isinstance(value, kind) for value in values)
 
 
 def _nothing_to_learn(column: "pandas.Series") -> Understood | None:
@@ -182,10 +203,14 @@ def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
     """What a column of text or of objects is."""
     if _holds_times(column):
         return Understood("date", "it holds times")
+    if _holds_times(column, time):
+        return Understood("date", "it holds times of day", form=TIME_OF_DAY)
     texts = cell_texts(column)
     values, rest = texts.dropna(), values_in(texts)
     if not len(rest):
         return Understood("category", "it holds text with few different values")
+    if _are_clocks(rest):
+        return Understood("date", "its cells are times of day", form=TIME_OF_DAY)
     written = how_written(rest, decimal)
     numbers = read_amounts(rest, written)
     if written.share == 1 and written.cells == NUMBERS:
@@ -206,6 +231,17 @@ def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
     if form is not None and share > MOST_CELLS and rest.nunique() > 3:
         return Understood("date", "most of its cells are times", form=form)
     return _of_texts(values)
+
+
+def _are_clocks(values: "pandas.Series") -> bool:
+    """Whether texts are times of day: as 09:30 or 9:30 pm, and some of them after noon.
+
+    All of 1:30 and 0:45 are durations.
+    """
+    if values.str.match(SHORT_CLOCK).any():
+        return False
+    hours = reading.clock_times(values)
+    return not np.isnan(hours).any() and float(hours.max()) >= 12
 
 
 def _of_texts(values: "pandas.Series") -> Understood:
@@ -235,7 +271,15 @@ def _shares_words(values: "pandas.Series") -> bool:
     return bool(np.mean([bool(one & telling) for one in words]) > 0.5)
 
 
-def check_types(types: Any, names: list[str]) -> dict[str, str]:
+def as_kind(wanted: Wanted) -> tuple[str, str]:
+    """The kind that a user gives to a column, and how its cells are written or ""."""
+    if not isinstance(wanted, str):
+        return "ordered", ""
+    kind, _, how = wanted.partition(":")
+    return kind.strip(), how.strip()
+
+
+def check_types(types: Any, names: list[str]) -> dict[str, Wanted]:
     """The kinds that a user gives to columns; an error for one that is none of the kinds."""
     if types is None:
         return {}
@@ -244,15 +288,35 @@ def check_types(types: Any, names: list[str]) -> dict[str, str]:
             f"types must be a dict from columns to kinds, but is a {type(types).__name__}; write "
             "types={'month': 'category'}"
         )
-    for name, kind in types.items():
-        if name not in names:
+    checked: dict[str, Wanted] = {}
+    for name, wanted in types.items():
+        if str(name) not in names:
             raise ValueError(
                 f"types names the column {name!r}, which X does not have; its columns are "
                 f"{', '.join(map(str, names[:8]))}"
             )
-        if kind not in KINDS:
-            raise ValueError(
-                f"types says that column {name!r} is {kind!r}, but a kind is one of "
-                f"{', '.join(KINDS)}"
-            )
-    return dict(types)
+        wrong = wrong_kind(wanted)
+        if wrong:
+            raise ValueError(f"types says that column {name!r} is {wanted!r}, but {wrong}")
+        checked[str(name)] = wanted
+    return checked
+
+
+def wrong_kind(wanted: Any) -> str:
+    """What is wrong with the kind that a user gives to a column; "" if nothing is."""
+    if isinstance(wanted, list | tuple):
+        right = len(wanted) > 1 and all(isinstance(level, str) for level in wanted)
+        return "" if right else "levels are two or more texts, from the lowest to the highest"
+    kind, how = as_kind(wanted) if isinstance(wanted, str) else ("", "")
+    if kind not in KINDS:
+        return f"a kind is one of {', '.join(KINDS)}"
+    if not how:
+        return ""
+    examples = {"number": "number: ,", "date": "date: %d/%m/%Y", "ordered": "ordered: low < high"}
+    fits = {"number": how in OTHER, "date": "%" in how, "ordered": "<" in how}
+    return "" if fits.get(kind, False) else f"a colon is used as in {_listed(examples.values())}"
+
+
+def _listed(examples: Iterable[str]) -> str:
+    *first, last = (repr(example) for example in examples)
+    return f"{', '.join(first)} or {last}"

@@ -29,6 +29,7 @@ from .cells import pandas_module
 from .companions import KeptCompanion, described, revived
 from .encoding import Encoding, fit_encoding
 from .inputs import check_some_targets, named_targets, read_inputs, targets_in
+from .kinds import Wanted
 from .procedure import Task, best_params, fold_numbers, learn
 from .stored import check_stored_attributes
 from .table import as_table, collected
@@ -61,7 +62,7 @@ class TableEstimator(TableAnswers):
         *,
         prefer: str = "accurate",
         time_budget: float | None = None,
-        types: dict[str, str] | None = None,
+        types: dict[str, Wanted] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
