@@ -22,7 +22,7 @@ from ..tables.estimators import TableClassifier, TableRegressor
 from ..tables.kinds import KINDS, Wanted, as_kind, wrong_kind
 from ..tables.procedure import CLASS_SCORING
 from ..tables.table import Table, TableError
-from ..tables.targets import check_targets, is_class, outputs, with_targets
+from ..tables.targets import check_targets, is_class, outputs, target_notes, with_targets
 from .comparison import compile_kernels, more_models
 from .files import BadInput, read
 from .summary import (
@@ -127,6 +127,8 @@ def as_problem(
     """The rows that have targets, and what kind of targets these are; prints what was read."""
     classify = classify or is_class(table, targets)
     complete, notes = with_targets(table, targets)
+    if not classify:
+        notes += target_notes(complete, targets)
     check_targets(complete, targets, classify)
     if len(complete) < MIN_ROWS:
         raise TableError(

@@ -72,6 +72,18 @@ class Written:
         """How a number is written, in words."""
         return "as in 1.234,5" if self.decimal == "," else "as in 1,234.5"
 
+    @property
+    def words(self) -> str:
+        """What the cells are, in words; "" for numbers as usual."""
+        words = [] if self.cells == NUMBERS else [self.cells]
+        if self.units:
+            amounts = "numbers" if self.cells == MEASURES else self.cells
+            several = ", which are not converted" if len(self.units) > 1 else ""
+            words = [f"{amounts} in {', '.join(self.units)}{several}"]
+        if self.decimal == "," or self.cells == MARKED:
+            words.append(self.example)
+        return ", ".join(words)
+
 
 def how_written(texts: "pandas.Series", decimal: str | None = None) -> Written:
     """How most of the texts, none of them None, are written as numbers.

@@ -6,7 +6,6 @@ of its own, and a text that was not in the training data is 0 in all of them. Or
 one feature, the number of the level. Axis letters: n or q rows, f features of one column, K texts.
 """
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,8 @@ from .amounts import (
     units_of,
 )
 from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
-from .kinds import MAX_CATEGORIES, Understood
-from .table import Table, shortened
+from .kinds import Understood
+from .table import Table, TableError, shortened
 
 if TYPE_CHECKING:
     import pandas
@@ -41,6 +40,8 @@ NEEDED_UNITS = {
     PERCENTAGES: ("a percentage such as '12 %'", "a percentage or a share of 1"),
     DURATIONS: ("a duration such as '1:30:00' or '90 min'", "hours, minutes or seconds"),
 }
+# More values than this have no feature each; a user may ask for a few hundred postal codes.
+MOST_CATEGORIES = 500
 # Levels of an ordered column that are all named.
 MOST_NAMED = 6
 # What means true and false in a column of them, in small letters.
@@ -126,14 +127,7 @@ class NumberColumn:
 
     def became(self) -> str:
         """What the column became, in words."""
-        notes = [] if self.cells == NUMBERS else [self.cells]
-        if self.units:
-            amounts = "numbers" if self.cells == MEASURES else self.cells
-            several = ", which are not converted" if len(self.units) > 1 else ""
-            notes = [f"{amounts} in {', '.join(self.units)}{several}"]
-        if self.decimal == "," or self.cells == MARKED:
-            notes.append(self.written.example)
-        written = f" ({', '.join(notes)})" if notes else ""
+        written = f" ({self.written.words})" if self.written.words else ""
         gaps = f", and a second feature for gaps, which count as {self.fill:g}"
         return f"one number{written}{gaps if self.has_gaps else ''}"
 
@@ -254,7 +248,7 @@ class CategoryColumn:
     ----------
     name : str
     categories : tuple of str
-        The known values, `NO_VALUE` among them if there were gaps.
+        The values in the training data, `NO_VALUE` among them if there were gaps.
     """
 
     name: str
@@ -265,10 +259,15 @@ class CategoryColumn:
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "CategoryColumn":
-        """The column's values; of very many, the most frequent ones."""
-        counts = Counter(category_cells(table.frame[name]).tolist())
-        kept = [category for category, _ in counts.most_common(MAX_CATEGORIES + 1)]
-        return cls(name, tuple(sorted(kept)))
+        """The column's values."""
+        values = set(category_cells(table.frame[name]).tolist())
+        if len(values) > MOST_CATEGORIES:
+            raise TableError(
+                f"{table.name}, column {name!r}: {len(values):,} different values are too many for "
+                f"a feature each (at most {MOST_CATEGORIES}); the kind text makes groups of "
+                "similar ones."
+            )
+        return cls(name, tuple(sorted(values)))
 
     @property
     def texts(self) -> tuple[str | None, ...]:
@@ -321,10 +320,9 @@ class CategoryColumn:
         if not len(rows):
             return None
         return (
-            f"Column {self.name!r} has values that the model does not know (new, or rare in its "
-            f"training data) in {len(rows)} of {len(cells)} rows, such as "
-            f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}. They count as none of the known "
-            "values."
+            f"Column {self.name!r} has values that the model does not know in {len(rows)} of "
+            f"{len(cells)} rows, such as {shortened(cells[rows[0]])!r} in row {rows[0] + 1}. They "
+            "count as none of the known values."
         )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from . import cells as reading
 from .amounts import DURATIONS, MARKED, NUMBERS, OTHER, WAYS, Written, how_written, read_amounts
 from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
+from .table import TableError
 
 if TYPE_CHECKING:
     import pandas
@@ -41,6 +42,10 @@ SHORT_CLOCK = re.compile(r"\d:[\d:.]*$")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 PLAIN = Written()
+# What is no single value.
+NO_CELLS = {(list, tuple, set, np.ndarray): "lists", (dict,): "dicts", (bytes,): "bytes"}
+UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
+
 # Above this share of cells that are numbers or times, the others are slips. Plain numbers are told
 # from codes with less: codes with letters look like numbers with a unit.
 MOST_CELLS = 0.9
@@ -85,6 +90,11 @@ def understand(
     if nothing is not None:
         return nothing
     types = pandas_module().api.types
+    if types.is_complex_dtype(column.dtype):
+        raise TableError(
+            f"column {column.name!r} holds complex numbers; make columns of their parts, or of "
+            "size and angle"
+        )
     if isinstance(column.dtype, pandas_module().CategoricalDtype):
         return _of_categories(column)
     if types.is_bool_dtype(column.dtype) and column.dtype != object:
@@ -150,6 +160,10 @@ def _nothing_to_learn(column: "pandas.Series") -> Understood | None:
     known = column[column.notna()]
     if not len(known):
         return Understood("skip", "it has no values")
+    if known.dtype == object:
+        for kinds, name in NO_CELLS.items():
+            if known.map(lambda value, kinds=kinds: isinstance(value, kinds)).any():
+                return Understood("skip", f"it holds {name}, which are no single values")
     texts = known.astype(str) if known.dtype == object else known
     if (texts == texts.iloc[0]).all() and len(known) == len(column):
         return Understood("skip", "all its values are equal")
@@ -184,11 +198,13 @@ def _of_numbers(column: "pandas.Series", name: str, written: Written) -> Underst
 
 
 def counts_rows(values: Array) -> bool:
-    """Whether the numbers rise in steps of one, except where a few rows were left out."""
+    """Whether the numbers rise from 0 or 1 in steps of one, but for a few rows that are left out.
+
+    Years rise from elsewhere.
+    """
     steps = np.diff(values)
-    return bool(
-        (steps >= 1).all() and (steps == 1).mean() > 0.9 and steps.sum() < 1.2 * len(values)
-    )
+    rises = (steps >= 1).all() and (steps == 1).mean() > 0.9
+    return bool(rises and values[0] >= 0 and values[-1] < 1.2 * len(values))
 
 
 def written_dates(values: Array) -> bool:
@@ -246,6 +262,8 @@ def _are_clocks(values: "pandas.Series") -> bool:
 
 def _of_texts(values: "pandas.Series") -> Understood:
     n, different = len(values), int(values.nunique())
+    if different > NAMES_ROWS * n and different > 2 and values.str.fullmatch(UUID).all():
+        return Understood("skip", "its cells are UUIDs, which name rows")
     if different > MAX_CATEGORIES and different > NAMES_ROWS * n and not _shares_words(values):
         return Understood("skip", f"it has {different} different texts in {n} rows, like names")
     if different == n > 1 and n > LEAST_COUNTED and not _shares_words(values):
