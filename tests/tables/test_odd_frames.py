@@ -144,3 +144,36 @@ def test_a_slip_in_a_target_is_named_by_its_row(tmp_path):
         tmp_path, pd.DataFrame({"size": PRICES, "price": [*WRITTEN["percentages"][1:], "x"]})
     )
     assert "row 60, column 'price': expected a number, but found 'x'" in refused_fit(data)
+
+
+# --- Codes, and what a model of tables does not have ----------------------------------------------
+
+
+@pytest.mark.parametrize("n_codes", [12, 45])
+def test_a_code_without_its_zeros_is_the_code(n_codes):
+    codes = pd.DataFrame({"code": [f"{i % n_codes:04}" for i in range(200)]})
+    encoding = fit_encoding(as_table(codes))
+    bare = as_table(codes.astype({"code": int}))
+    assert_array_equal(encoding.inputs(bare), encoding.inputs(as_table(codes)))
+    assert encoding.unseen(bare) == []
+
+
+def test_a_number_that_could_be_two_codes_is_none_of_them():
+    codes = pd.DataFrame({"code": ["06", "006", "7"] * 9})
+    encoding = fit_encoding(as_table(codes), {"code": "category"})
+    assert encoding.inputs(as_table(pd.DataFrame({"code": [6, 7]}))).sum(axis=1).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "remedy"),
+    [
+        (TableRegressor, "to_onnx", r"model\.estimator_\.to_onnx\(\)"),
+        (TableClassifier, "to_onnx", r"model\.estimator_\.to_onnx\(\)"),
+        (TableClassifier, "predict_interval", "use predict_set"),
+        (TableRegressor, "predict_set", "use predict_interval"),
+    ],
+)
+def test_what_a_model_does_not_have_is_said_with_what_to_use(kind, name, remedy):
+    with pytest.raises(AttributeError, match=remedy):
+        getattr(kind(), name)
+    assert not hasattr(kind(), name)

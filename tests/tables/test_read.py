@@ -1,5 +1,7 @@
 """Reading of CSV and Parquet files: what is detected, and the errors for broken files."""
 
+import gzip
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -92,6 +94,10 @@ def test_a_workbook_without_its_reader_says_what_to_install(tmp_path, monkeypatc
         read_table(tmp_path / "data.xlsx")
 
 
+def test_a_compressed_file_is_read(read):
+    assert read(gzip.compress(b"a,b\n1,x\n2,y\n")).frame["a"].tolist() == [1, 2]
+
+
 def test_the_answer_to_a_missing_header_is_taken(read):
     assert read("1,2\n3,4\n", header=False).columns == ["column 1", "column 2"]
     assert read("1,2\n3,4\n", header=True).columns == ["1", "2"]
@@ -145,6 +151,8 @@ def test_names_that_are_not_similar_are_not_proposed(read):
         ("a,b\n1,2\n", {"delimiter": ";"}, "but 2 with a comma; leave --delimiter out"),
         (b"PK\x03\x04...", {}, "save the sheet as CSV"),
         (b"a\0b", {}, "is not text"),
+        ("# made by hand\na,b,c,d\n1,2,3,4\n", {}, "begin with # are no comments here: remove"),
+        (b"\x1f\x8b\x08", {}, "is not a complete gzip file"),
     ],
 )
 def test_a_broken_file_gives_one_sentence(read, content, options, sentence):

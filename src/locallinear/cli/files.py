@@ -31,8 +31,8 @@ TableModel = TableRegressor | TableClassifier
 # Names of the columns of a file without a header.
 UNNAMED = re.compile(r"column \d+")
 
-# The name of standard output, as --out takes it.
-STANDARD_OUTPUT = Path("-")
+# The name of standard output, as --out takes it, and of standard input, as DATA.
+STANDARD_OUTPUT = STANDARD_INPUT = Path("-")
 
 # How text begins that a spreadsheet takes for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -66,9 +66,13 @@ def read(
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise BadInput(f"--delimiter takes one character, or the word tab, not {delimiter!r}.")
+    content = None
+    if path == STANDARD_INPUT:
+        path, content = Path("standard input"), sys.stdin.buffer.read()
     with working(printable(f"Reading {path}")):
         return read_table(
             path,
+            content=content,
             delimiter=delimiter,
             decimal=options["decimal"],
             text=text,
@@ -76,6 +80,13 @@ def read(
             header=options["header"],
             decimals=decimals,
         )
+
+
+def own_name(data: Path) -> str:
+    """What a file that is made of a table is called by default, without its ending."""
+    if data == STANDARD_INPUT or (data.exists() and not data.is_file()):
+        return "table"  # a pipe has a number for a name
+    return Path(data.stem).stem if data.suffix == ".gz" else data.stem
 
 
 def read_for(model: TableModel, path: Path, options: dict[str, Any]) -> Table:

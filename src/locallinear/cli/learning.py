@@ -268,7 +268,8 @@ def print_summary(model: TableModel, options: Options, budget: float | None = No
 
 def print_next_steps(out: Path, data: Path, replaced: bool) -> None:
     """Print where a model is, and the commands that use it."""
-    model_file, table_file = quote(str(out)), quote(str(data))
+    model_file = quote(str(out))
+    table_file = quote(str(data)) if data.is_file() else "TABLE.csv"
     place = f"{out}, which was replaced" if replaced else str(out)
     echo(f"\nThe model is in {place}. To explain its predictions:")
     echo(f"  locallinear explain {model_file} {table_file}")

@@ -6,6 +6,7 @@ of its own, and a text that was not in the training data is 0 in all of them. Or
 one feature, the number of the level. Axis letters: n or q rows, f features of one column, K texts.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -290,12 +291,12 @@ class CategoryColumn:
         return list(range(len(self.categories)))
 
     def _known_cells(self, table: Table) -> NDArray:
-        """The texts of the column, with true and false written as in the training data."""
+        """The texts of the column, written as in the training data: true and false, and codes."""
         cells = category_cells(table.frame[self.name])
         values = [c for c in self.categories if c != NO_VALUE]
         written = {TRUTH.get(c.casefold()): c for c in values}
         if None in written or len(written) < len(values):
-            return cells
+            return as_known_codes(cells, self.categories)
         as_known = {c: written.get(TRUTH.get(c.casefold()), c) for c in set(cells.tolist())}
         return np.array([as_known[c] for c in cells], dtype=object)
 
@@ -330,6 +331,19 @@ def category_cells(column: "pandas.Series") -> NDArray:
     """The texts of a column, (n,), with NO_VALUE for gaps."""
     texts = cell_texts(column)
     return texts.where(texts.notna(), NO_VALUE).to_numpy(dtype=object)
+
+
+def as_known_codes(cells: NDArray, known: Iterable[str]) -> NDArray:
+    """Texts (n,) with the zeros that known codes begin with: 6 is 0006, read as a number.
+
+    Where several codes could be meant, the text stays as it is.
+    """
+    codes: dict[str, set[str]] = {}
+    for code in known:
+        if code.isdecimal():
+            codes.setdefault(code.lstrip("0") or "0", set()).add(code)
+    only = {bare: same.pop() for bare, same in codes.items() if len(same) == 1}
+    return np.array([only.get(cell, cell) for cell in cells], dtype=object)
 
 
 @dataclass(frozen=True)

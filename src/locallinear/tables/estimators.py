@@ -3,7 +3,7 @@
 `learning.py` and `answers.py` have what both share, `numeric_targets.py` the scale of a target.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -206,6 +206,14 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         found = now.estimator_.predict_quantiles(inputs, quantiles)
         return now.quantiles_in_units(found)
 
+    @property
+    def predict_set(self) -> NoReturn:
+        """Not here: sets are of classes."""
+        raise AttributeError(
+            "TableRegressor has no predict_set, which is for classes; use predict_interval, or "
+            "TableClassifier"
+        )
+
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Predictions (q, m) in units for features (q, d), each without one of the samples."""
         return self._back(self.estimator_.predict_checked(X, without))
@@ -366,6 +374,14 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         now = self.at_this_moment()
         inputs = now.encode(X)
         return now.estimator_.predict_set(inputs, coverage)
+
+    @property
+    def predict_interval(self) -> NoReturn:
+        """Not here: intervals are of numbers."""
+        raise AttributeError(
+            "TableClassifier has no predict_interval, which is for numbers; use predict_set for "
+            "the possible classes, or predict_proba"
+        )
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Scores of the classes (q, m) for features (q, d), each without one of the samples."""

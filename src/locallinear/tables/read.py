@@ -4,8 +4,10 @@ The delimiter, the decimal mark and the text encoding of a CSV file are detected
 """
 
 import csv
+import gzip
 import io
 import re
+import zlib
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -28,6 +30,9 @@ EXCEL = {".xlsx": "openpyxl", ".xlsm": "openpyxl", ".xls": "xlrd"}
 # Python's own limit, 131,072 characters, is less than a row of 15,000 columns.
 LONGEST_CELL = 2**31 - 1
 
+# How a compressed file begins.
+GZIP = b"\x1f\x8b"
+
 # No cell of a text file, which has no null bytes: a last line that shows where the file ends.
 END = "\0"
 
@@ -47,6 +52,7 @@ def read_table(
     missing: Collection[str] = (),
     header: bool | None = None,
     decimals: Mapping[str, str] | None = None,
+    content: bytes | None = None,
 ) -> Table:
     """Read a CSV, Parquet or Excel file.
 
@@ -54,7 +60,7 @@ def read_table(
     ----------
     path : str or Path
         A name that ends in .parquet or .pq is a Parquet file, one in .xlsx or .xls a workbook,
-        whose first sheet is read. All others are CSV files.
+        whose first sheet is read. All others are CSV files, perhaps compressed by gzip.
     delimiter, decimal : str, optional
         Marks of a CSV file; detected if not given.
     text : collection of str
@@ -67,26 +73,44 @@ def read_table(
         is refused.
     decimals : mapping, optional
         The decimal marks that columns are known to have, where `decimal` is not given.
+    content : bytes, optional
+        What the file holds, where it is no file, such as standard input; `path` is then a name for
+        messages.
 
     Returns
     -------
     Table
     """
     path = Path(path)
-    try:
-        if path.is_dir():
-            raise TableError(f"{path} is a folder; name a CSV, Parquet or Excel file.")
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise TableError(_no_such_file(path)) from None
-    except OSError as error:
-        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
+    if content is None:
+        content = _content(path)
+    if content.startswith(GZIP):
+        content = _decompressed(path, content)
     if path.suffix.lower() in PARQUET:
         return as_table(_read_parquet(path, content), missing, str(path))
     if path.suffix.lower() in EXCEL:
         return as_table(_read_excel(path, content), missing, str(path))
     given = delimiter, decimal, text, missing, header, decimals or {}
     return _read_csv(path, _decoded(path, content), *given)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file."""
+    try:
+        if path.is_dir():
+            raise TableError(f"{path} is a folder; name a CSV, Parquet or Excel file.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise TableError(_no_such_file(path)) from None
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _decompressed(path: Path, content: bytes) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{path} is not a complete gzip file.") from error
 
 
 def _no_such_file(path: Path) -> str:
@@ -291,9 +315,12 @@ def _check_rows(path: Path, header: list[str], rows: list[list[str]]) -> None:
         raise TableError(f"{path} has column names, but no rows below them.")
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
+            remedy = "correct the row, or pass the right --delimiter"
+            if header[0].startswith("#"):
+                remedy = "lines that begin with # are no comments here: remove them"
             raise TableError(
                 f"{path}, row {number} has {len(row)} cells, but the header has {len(header)}; "
-                "correct the row, or pass the right --delimiter."
+                f"{remedy}."
             )
 
 
