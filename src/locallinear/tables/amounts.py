@@ -115,10 +115,9 @@ def _written(way: str, counts: "pandas.Series", decimal: str | None) -> Written:
     """The texts, with how often they occur, as numbers of one way of writing."""
     texts = counts.index.tolist()
     if way == DURATIONS:
-        found = durations(counts.index.to_series())
-        if only_metres(texts):
-            return Written(DURATIONS, share=0.0)
-        return Written(DURATIONS, share=_share(~np.isnan(found), counts))
+        found = read_amounts(counts.index.to_series(), Written(DURATIONS))
+        share = 0.0 if only_metres(texts) else _share(~np.isnan(found), counts)
+        return Written(DURATIONS, share=share)
     pairs = [split(text, way) for text in texts]
     parts = [part for part, _ in pairs]
     mark = decimal_of(parts, way, decimal)
@@ -130,6 +129,8 @@ def _written(way: str, counts: "pandas.Series", decimal: str | None) -> Written:
         marked = bool((is_read & ~plain).any())
         return Written(MARKED if marked else NUMBERS, mark, share=_share(is_read, counts))
     has_unit = np.array([unit is not None for _, unit in pairs], dtype=bool)
+    if way == PERCENTAGES:
+        has_unit |= numbers == 0
     written = Written(way, mark, share=_share(is_read & has_unit, counts))
     if way == PERCENTAGES:
         return written

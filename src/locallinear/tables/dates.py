@@ -88,10 +88,10 @@ class DateColumn:
         seconds = column._read_seconds(table)
         known = seconds[~np.isnan(seconds)]
         gaps = len(seconds) - len(known)
-        if not len(known):
-            return column
         if found.form == TIME_OF_DAY:
             return replace(column, cycles=(TIME_OF_DAY,), n_gaps=gaps)
+        if not len(known):
+            return column
         cycles = [
             cycle
             for cycle, (length, begun) in CYCLES.items()

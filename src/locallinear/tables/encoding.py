@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ..checks.stored import require
 from .cells import pandas_module
 from .columns import CategoryColumn, NumberColumn, OrderedColumn
-from .dates import DateColumn, is_zone
+from .dates import DateColumn
 from .kinds import Wanted, understand
-from .stored import check_stored_types
+from .stored import check_stored_column, check_stored_types
 from .table import Table, TableError
 from .texts import TextColumn
 
@@ -138,7 +138,7 @@ class Encoding:
         columns = [CLASSES[column.pop("kind")](**column) for column in described]
         for column in columns:
             check_stored_types(column)
-            require(not isinstance(column, DateColumn) or is_zone(column.zone), "a zone is unknown")
+            check_stored_column(column)
         found = cls(
             tuple(columns),
             tuple((str(name), str(reason)) for name, reason in state["reasons"]),

@@ -44,7 +44,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 PLAIN = Written()
 # What is no single value.
 NO_CELLS = {(list, tuple, set, np.ndarray): "lists", (dict,): "dicts", (bytes,): "bytes"}
-UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
+UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?|[0-9a-f]{16,}", re.IGNORECASE)
 
 # Above this share of cells that are numbers or times, the others are slips. Plain numbers are told
 # from codes with less: codes with letters look like numbers with a unit.
@@ -263,7 +263,7 @@ def _are_clocks(values: "pandas.Series") -> bool:
 def _of_texts(values: "pandas.Series") -> Understood:
     n, different = len(values), int(values.nunique())
     if different > NAMES_ROWS * n and different > 2 and values.str.fullmatch(UUID).all():
-        return Understood("skip", "its cells are UUIDs, which name rows")
+        return Understood("skip", "its cells are UUIDs or hashes, which name rows")
     if different > MAX_CATEGORIES and different > NAMES_ROWS * n and not _shares_words(values):
         return Understood("skip", f"it has {different} different texts in {n} rows, like names")
     if different == n > 1 and n > LEAST_COUNTED and not _shares_words(values):

@@ -28,6 +28,9 @@ MOST_GROUPS = 10
 # A value is a category of its own if it occurs so often, and in this share of the rows.
 LEAST_OFTEN, LEAST_SHARE = 5, 0.005
 
+# Codes of more digits than this lose no zeros.
+MOST_DIGITS = 64
+
 
 @dataclass(frozen=True)
 class TextColumn:
@@ -139,7 +142,8 @@ def _n_digits(texts: Set[str]) -> int:
     """The length of codes that are all as long, and some of which begin with zeros; else 0."""
     lengths = {len(text) if text.isdecimal() else 0 for text in texts}
     zeros = any(text.startswith("0") for text in texts)
-    return lengths.pop() if zeros and len(lengths) == 1 else 0
+    longest = max(lengths, default=0)
+    return longest if zeros and len(lengths) == 1 and longest <= MOST_DIGITS else 0
 
 
 def count_pieces(texts: list[str]) -> Array:
