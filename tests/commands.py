@@ -8,9 +8,10 @@ from click.testing import CliRunner
 from locallinear.__main__ import main
 
 
-def call(*arguments, status=0):
+def call(*arguments, status=0, stdin=None):
     """Run a command, which ends with this status."""
-    result = CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+    arguments = [str(a) for a in arguments]
+    result = CliRunner().invoke(main, arguments, input=stdin, catch_exceptions=False)
     assert result.exit_code == status, result.output
     return result
 

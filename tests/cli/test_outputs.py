@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose
 from commands import call, refused
 from houses import houses, table_estimator
 from locallinear import FALLRegressor, TableRegressor, load
+from locallinear.cli.files import own_name
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,25 @@ def test_a_dash_is_standard_output_for_predictions_and_explanations(files):
     as_csv = ["--format", "csv"]
     explained = call("explain", *files, *as_csv, "--out", "-").stdout
     assert explained == call("explain", *files, *as_csv).stdout
+
+
+def test_a_dash_is_standard_input_for_data(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = files[1].read_bytes()
+    assert call("predict", files[0], "-", stdin=data).stdout == call("predict", *files).stdout
+    options = ["--target", "price", "--quick", "--jobs", 1, "--time-budget", 0.1]
+    printed = call("fit", "-", *options, stdin=data).stdout
+    assert "locallinear explain table.model TABLE.csv" in printed
+    call("explain", files[0], "-", "--jobs", 1, stdin=data)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table-report.html", "table.model"]
+    assert "standard input is empty" in refused("predict", files[0], "-")
+
+
+@pytest.mark.parametrize(
+    ("name", "own"), [("a.csv", "a"), ("a.csv.gz", "a"), ("-", "table"), ("/dev/null", "table")]
+)
+def test_what_is_made_of_a_table_is_named_after_it(name, own):
+    assert own_name(Path(name)) == own
 
 
 def test_a_dash_is_standard_output_for_a_report(files):

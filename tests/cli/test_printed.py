@@ -13,6 +13,8 @@ from commands import call, frame_of, refused, refused_fit, written
 from houses import houses
 from locallinear import FALLEnsembleRegressor, load
 from locallinear.cli.comparison import PACKAGES, more_models
+from locallinear.cli.files import BadInput
+from locallinear.cli.learning import read_types
 from locallinear.datasets import make_rentals
 
 
@@ -85,6 +87,17 @@ def test_a_wrong_guess_is_corrected_by_one_option(tables, tmp_path):
     assert "no column 'romos', which --types" in refused_fit(
         tables / "houses.csv", "--types", "romos=date"
     )
+
+
+def test_types_may_say_how_cells_are_written():
+    options = {
+        "categorical": [],
+        "ignore": [],
+        "types": ["a=b=date: %d/%m/%Y", "mood=ordered: <1<=1"],
+    }
+    assert read_types(options) == {"a=b": "date: %d/%m/%Y", "mood": "ordered: <1<=1"}
+    with pytest.raises(BadInput, match="a colon is used as in 'number: ,'"):
+        read_types(options | {"types": ["size=number: ;"]})
 
 
 def test_an_ensemble_is_fitted_on_request(tables, tmp_path):

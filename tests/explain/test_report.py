@@ -11,6 +11,7 @@ import pytest
 from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
 from locallinear.explain import data_of_explanation, report_data, write_report
+from locallinear.explain.text import REVERSING
 from locallinear.runtime import files as _files
 from locallinear.search.companion import companion_of
 from pages import data_in
@@ -345,6 +346,16 @@ def test_the_file_asks_for_nothing_from_elsewhere(make_problem, tmp_path):
     text = path.read_text("utf-8")
     assert "default-src 'none'" in text
     assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=[\"']?(https?:)?//", text)
+
+
+def test_a_name_cannot_reverse_the_text_around_it(tmp_path):
+    X = np.random.default_rng(0).uniform(size=(30, 2))
+    frame = pandas.DataFrame(X, columns=["price \u202eevil", "b"])
+    model = FALLRegressor(3, random_state=0).fit(frame, X.sum(axis=1))
+    write_report(tmp_path / "page.html", report_data(model, frame, X.sum(axis=1)))
+    page = (tmp_path / "page.html").read_text()
+    assert "price [U+202E]evil" in page
+    assert not REVERSING & set(page)
 
 
 def test_samples_that_are_not_the_fitted_ones_are_refused(make_problem):

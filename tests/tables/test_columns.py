@@ -1,5 +1,7 @@
 """Columns become features: what each kind of cell is, what gaps and new cells are, and back."""
 
+from datetime import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from locallinear.tables.cells import amount, cell_texts, durations
+from locallinear.tables.cells import cell_texts, durations
 from locallinear.tables.columns import LEAST_GAPS
 from locallinear.tables.encoding import Encoding, by_column, fit_encoding
 from locallinear.tables.table import TableError, as_table
@@ -31,12 +33,6 @@ def test_few_gaps_are_filled_and_many_have_a_feature_of_their_own():
     assert encoded(few)[1][-1].tolist() == [2.0]
     assert encoded(many)[1][-1].tolist() == [2.0, 1.0]
     assert encoded(many)[1][0].tolist() == [1.0, 0.0]
-
-
-def test_numbers_are_read_in_either_habit_of_writing():
-    texts = ["1,200.50", "3.400,00", "1 234", "2,5", "1'000", "-7", "0.125", "1,234,567"]
-    assert_allclose(list(map(amount, texts)), [1200.5, 3400, 1234, 2.5, 1000, -7, 0.125, 1234567])
-    assert np.isnan(amount("1-2"))
 
 
 def test_durations_are_hours():
@@ -98,6 +94,15 @@ def test_codes_are_equal_however_they_are_typed():
     assert cell_texts(pd.Series(["7", " NA "])).tolist() == ["7", None]
 
 
+@pytest.mark.parametrize("levels", [["low", "mid", "high"], "ordered: low < mid < high"], ids=str)
+def test_levels_have_the_order_that_the_user_gives(levels):
+    column, features = encoded(["mid", "high", "low"] * 3, levels)
+    assert features[:3, 0].tolist() == [1, 2, 0]
+    assert column.became().endswith("3 levels, low < mid < high")
+    with pytest.raises(TableError, match="row 4, column 'a': expected one of low, mid, high"):
+        encoded(["mid", "high", "low", "hihg"], levels)
+
+
 def test_levels_keep_the_order_of_their_type_and_others_that_of_numbers():
     typed = pd.Categorical(["hi", "lo"] * 4, categories=["lo", "mid", "hi"], ordered=True)
     column, features = encoded(typed, new=["mid", "new"])
@@ -144,9 +149,123 @@ def test_a_cell_that_is_no_date_is_refused():
         column.encode(as_table(pd.DataFrame({"a": ["01.01.2021", "soon"]})))
 
 
-def test_zones_are_one_time():
-    zoned = pd.Series(pd.date_range("2020-01-01", periods=50, freq="7h", tz="Europe/Berlin"))
-    assert_allclose(encoded(zoned)[1], encoded(zoned.dt.tz_convert("UTC"))[1])
+EVENINGS = pd.Series(pd.date_range("2023-01-01 20:00", periods=300, freq="7h", tz="US/Pacific"))
+
+
+def test_a_time_in_a_zone_is_what_clocks_show_there():
+    clocks, _ = encoded(EVENINGS.dt.tz_localize(None))
+    column, features = encoded(EVENINGS)
+    assert_array_equal(features, clocks.encode(as_table(pd.DataFrame({"a": EVENINGS}))))
+    assert column.shown(as_table(pd.DataFrame({"a": EVENINGS})))[0] == "2023-01-01 20:00"
+    assert column.became().endswith("; clocks in US/Pacific")
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        EVENINGS.dt.tz_convert("UTC"),
+        EVENINGS.dt.tz_localize(None),
+        EVENINGS.map(str),
+        EVENINGS.dt.tz_convert("Asia/Tokyo").map(lambda time: time.isoformat()),
+    ],
+    ids=["UTC", "clocks", "text", "text of another zone"],
+)
+def test_times_of_other_zones_are_converted_and_bare_ones_are_clocks_of_the_zone(new):
+    fitted = fit_encoding(as_table(pd.DataFrame({"a": EVENINGS})))
+    (column,) = Encoding.from_dict(fitted.to_dict()).columns
+    table = as_table(pd.DataFrame({"a": new}))
+    assert_array_equal(column.encode(table), encoded(EVENINGS)[1])
+    assert column.unseen(table) is None
+
+
+def test_texts_of_one_zone_and_of_its_summer_time_are_clocks():
+    texts = EVENINGS.map(lambda time: time.isoformat())
+    assert_array_equal(encoded(texts)[1], encoded(EVENINGS)[1])
+    utc, _ = encoded(EVENINGS.dt.tz_convert("UTC").map(str))
+    assert utc.zone == "UTC"
+    assert encoded(["2020-01-31", "2020-02-29"] * 3)[0].zone == ""
+
+
+def test_times_in_a_zone_are_noted_where_training_had_none():
+    column, _ = encoded(EVENINGS.dt.tz_localize(None))
+    assert "times in the zone US/Pacific" in column.unseen(as_table(pd.DataFrame({"a": EVENINGS})))
+
+
+DAY_FIRST = ["01/02/2022", "03/04/2022", "05/06/2022", "12/11/2022"]
+
+
+def test_days_that_could_be_months_are_said_and_chosen():
+    column, _ = encoded(DAY_FIRST)
+    assert "read as %m/%d/%Y, but could be %d/%m/%Y: types={'a': 'date: %d/%m/%Y'}" in (
+        column.became()
+    )
+    chosen, features = encoded(DAY_FIRST, "date: %d/%m/%Y")
+    assert chosen.shown(as_table(pd.DataFrame({"a": DAY_FIRST})))[1] == "2022-04-03"
+    assert encoded(DAY_FIRST, "date: %d/%m/%Y", new=["15/03/2022"])[1].shape == features[:1].shape
+    with pytest.raises(TableError, match=r"%m/%d/%Y, but found '15/03/2022'.*'date: %d/%m/%Y'"):
+        column.encode(as_table(pd.DataFrame({"a": ["15/03/2022"]})))
+    assert "could be" not in encoded(["01/02/2022", "13/04/2022"] * 3)[0].became()
+
+
+def test_years_of_two_digits_are_years():
+    column, _ = encoded(["01.01.22", "15.01.22", "03.02.22"] * 3)
+    assert column.form == "%d.%m.%y"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [time(i % 24, 5) for i in range(48)],
+        [f"{i % 24:02}:05" for i in range(48)],
+        [f"{i % 12 or 12}:05 {'ap'[i % 24 // 12]}m" for i in range(48)],
+    ],
+    ids=["time", "24 hours", "12 hours"],
+)
+def test_a_time_of_day_is_a_circle(cells):
+    column, features = encoded(cells)
+    table = as_table(pd.DataFrame({"a": cells}))
+    assert column.cycles == ("time of day",)
+    assert (features[:, 0] == 0).all()
+    assert_allclose(features[0], features[24])
+    assert np.abs(features[0] - features[23]).max() < 0.3  # 00:05 and 23:05
+    assert column.shown(table)[13] == "13:05"
+    assert column.cells_of(features)[13] == "13:05"
+    assert encoded(cells, new=["9:30"])[1].shape == (1, 3)
+
+
+def test_short_times_are_durations_unless_the_user_says_so():
+    cells = ["0:45", "1:30", "12:20"] * 3
+    assert encoded(cells)[0].kind == "number"
+    assert encoded(cells, "date")[0].cycles == ("time of day",)
+    assert encoded([f"{i % 24:02}:30" for i in range(48)], "number")[1][13, 0] == 13.5
+
+
+@pytest.mark.parametrize(
+    "months",
+    [
+        [f"{2000 + i // 12}-{i % 12 + 1:02}" for i in range(60)],
+        pd.period_range("2000-01", periods=60, freq="M"),
+    ],
+    ids=["text", "type"],
+)
+def test_months_have_no_weekday(months):
+    assert encoded(months)[0].cycles == ("time of year",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (pd.date_range("2020-01-01", periods=40), None),
+        (["low", "mid", "high", "mid"] * 10, ["low", "mid", "high"]),
+    ],
+    ids=["date", "ordered"],
+)
+def test_a_gap_that_training_did_not_have_is_noted(cells, kind):
+    column, _ = encoded(cells, kind)
+    gap = pd.DataFrame({"a": [cells[0], None]})
+    assert "no value in 1 of 2 rows, but always had one" in column.unseen(as_table(gap))
+    often, _ = encoded([*cells, None], kind)
+    assert often.unseen(as_table(gap)) is None
 
 
 # --- Texts with many values ----------------------------------------------------------------------

@@ -108,12 +108,25 @@ def test_the_users_word_replaces_the_guess(frame):
         ({"size": "float"}, "column 'size' is 'float', but a kind is one of number, category"),
         ({"sise": "number"}, "types names the column 'sise', which X does not have"),
         (["size"], "types must be a dict from columns to kinds, but is a list"),
+        ({"size": "text: %d"}, "but a colon is used as in 'number: ,', 'date: %d/%m/%Y' or 'ord"),
+        ({"size": ["low"]}, "levels are two or more texts, from the lowest to the highest"),
     ],
 )
 def test_wrong_types_are_refused(types, sentence):
     with pytest.raises(ValueError, match=sentence):
         check_types(types, ["size"])
     assert set(check_types(dict.fromkeys(KINDS, "skip"), list(KINDS))) == set(KINDS)
+
+
+def test_columns_with_numbers_for_names_are_named_so():
+    assert check_types({0: "number"}, ["0", "b"]) == {"0": "number"}
+
+
+@pytest.mark.parametrize(("mark", "numbers"), [(",", [1234, 5678]), (".", [1.234, 5.678])])
+def test_the_user_says_which_mark_begins_decimals(mark, numbers):
+    table = as_table(pd.DataFrame({"v": ["1.234", "5.678"]}))
+    (column,) = fit_encoding(table, {"v": f"number: {mark}"}).columns
+    assert column.shown(table).tolist() == numbers
 
 
 def test_a_slip_among_numbers_is_named_by_row_and_column():

@@ -1,14 +1,17 @@
 """Models of raw tables in files, of this library and of others."""
 
+import json
 import pickle
 
+import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_array_equal
 
 from archives import forge, members
 from frames import messy
 from houses import TARGETS, houses, table_estimator
-from locallinear import FALLClassifierCV, TableClassifier, load
+from locallinear import FALLClassifierCV, FALLRegressor, TableClassifier, TableRegressor, load
 from locallinear.io import ModelFileError
 
 FEW = {"n_neighbors": [3, 8], "n_anchors": [5], "neighborhood": ["euclidean", "learned"]}
@@ -72,3 +75,68 @@ def test_a_file_whose_columns_do_not_fit_its_model_is_refused(path):
     forge(path, content)
     with pytest.raises(ModelFileError, match="its table has 5 features, and its model 6"):
         load(path)
+
+
+@pytest.fixture(scope="module")
+def awkward():
+    """A model of columns whose files hold how cells are written, and its rows."""
+    n = np.arange(60)
+    frame = pandas.DataFrame(
+        {
+            "mass": [f"{1000 * i + 1234:,} kg".replace(",", ".") for i in n],
+            "rate": [f"{i / 8}".replace(".", ",") + " %" for i in n],
+            "when": pandas.date_range("2020-01-01", periods=60, freq="31h", tz="Europe/Berlin"),
+            "start": [f"{i % 24:02}:30" for i in n],
+            "code": [f"{i * 7919 % 47:04}" for i in n],
+            "mood": ["mid", "low", "high"] * 20,
+        }
+    )
+    types = {"mass": "number: ,", "mood": ["low", "mid", "high"]}
+    few = FALLRegressor(3, n_neighbors=4)
+    return TableRegressor(few, types=types, random_state=0).fit(frame, n % 11), frame
+
+
+def test_a_file_keeps_how_cells_are_written(awkward, path):
+    model, frame = awkward
+    model.save(path)
+    again = load(path)
+    assert again.encoding_.equals(model.encoding_)
+    assert again.get_params()["types"] == model.types
+    assert_array_equal(again.predict(frame), model.predict(frame))
+    one = frame[:1].assign(mass="5.678", code=6, when="2020-01-01 20:00")
+    assert again.encode(one)["mass"][0] == 5678
+    assert_array_equal(again.predict(one), model.predict(one))
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute", "value"),
+    [
+        ("number", "cells", "words"),
+        ("number", "decimal", ";"),
+        ("number", "units", []),
+        ("date", "zone", "Atlantis"),
+        ("date", "cycles", ["moon"]),
+        ("text", "n_digits", 10**9),
+        ("ordered", "fill", 7),
+    ],
+)
+def test_a_column_that_cannot_be_is_refused(awkward, path, kind, attribute, value):
+    model, _ = awkward
+    model.save(path)
+    contents = members(path)
+    page = json.loads(contents["model.json"])
+    column = next(c for c in _columns(page) if c["kind"] == kind and attribute in c)
+    column[attribute] = value
+    forge(path, contents | {"model.json": json.dumps(page).encode()})
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+def _columns(page):
+    """The columns in a page of a file, wherever they are."""
+    if isinstance(page, dict):
+        if "kind" in page and "name" in page:
+            yield page
+        page = list(page.values())
+    for part in page if isinstance(page, list) else []:
+        yield from _columns(part)

@@ -1,5 +1,6 @@
 """Reading of CSV and Parquet files: what is detected, and the errors for broken files."""
 
+import gzip
 import re
 import tomllib
 from pathlib import Path
@@ -44,7 +45,7 @@ def test_decimal_commas_are_detected(read):
     frame = houses()
     table = read(frame.to_csv(index=False, sep=";", decimal=","))
     assert_same(table.frame, frame)
-    assert table.decimal == ","
+    assert table.usual_decimal == ","
 
 
 def test_parquet_gives_the_same_table(tmp_path):
@@ -105,6 +106,10 @@ def test_the_extra_for_tables_brings_the_readers_of_all_workbooks():
     assert set(EXCEL.values()) <= set(packages)
 
 
+def test_a_compressed_file_is_read(read):
+    assert read(gzip.compress(b"a,b\n1,x\n2,y\n")).frame["a"].tolist() == [1, 2]
+
+
 def test_the_answer_to_a_missing_header_is_taken(read):
     assert read("1,2\n3,4\n", header=False).columns == ["column 1", "column 2"]
     assert read("1,2\n3,4\n", header=True).columns == ["1", "2"]
@@ -158,6 +163,8 @@ def test_names_that_are_not_similar_are_not_proposed(read):
         ("a,b\n1,2\n", {"delimiter": ";"}, "but 2 with a comma; leave --delimiter out"),
         (b"PK\x03\x04...", {}, "save the sheet as CSV"),
         (b"a\0b", {}, "is not text"),
+        ("# made by hand\na,b,c,d\n1,2,3,4\n", {}, "begin with # are no comments here: remove"),
+        (b"\x1f\x8b\x08", {}, "is not a complete gzip file"),
     ],
 )
 def test_a_broken_file_gives_one_sentence(read, content, options, sentence):

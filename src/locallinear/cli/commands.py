@@ -25,6 +25,7 @@ from .files import (
     explained_output,
     is_stream,
     load_model,
+    own_name,
     read_for,
     write_file,
     write_table,
@@ -190,7 +191,7 @@ def fit(data: Path, out: Path | None, quick: bool, cluster: str | None, **option
         locallinear fit houses.csv --target price --types postcode=category --model ensemble
         locallinear fit 'houses-*.parquet' --target price --cluster tcp://host:8786
     """  # noqa: D301
-    out = out or (model_name(data) if cluster else Path(f"{data.stem}.model"))
+    out = out or (model_name(data) if cluster else Path(f"{own_name(data)}.model"))
     check_writable(out, data)
     check_not_terminal(out)
     if cluster:
@@ -254,7 +255,7 @@ def predict(
     interval: float | None,
     **options: Any,
 ) -> None:
-    """Predict each row of DATA with a MODEL that `fit` made.
+    """Predict each row of DATA with a MODEL that `fit` made; DATA may be - for standard input.
 
     \b
     Example:
@@ -351,7 +352,7 @@ def explain(
         )
     form = form or by_suffix
     if form == "html":
-        out = out or Path(f"{data.stem}-report.html")
+        out = out or Path(f"{own_name(data)}-report.html")
     check_writable(out, model, data)
     fitted = load_model(model)
     table = read_for(fitted, data, options)

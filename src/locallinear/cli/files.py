@@ -8,7 +8,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -31,8 +31,8 @@ TableModel = TableRegressor | TableClassifier
 # Names of the columns of a file without a header.
 UNNAMED = re.compile(r"column \d+")
 
-# The name of standard output, as --out takes it.
-STANDARD_OUTPUT = Path("-")
+# The name of standard output, as --out takes it, and of standard input, as DATA.
+STANDARD_OUTPUT = STANDARD_INPUT = Path("-")
 
 # How text begins that a spreadsheet takes for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -55,22 +55,38 @@ class BadInput(click.ClickException):
 
 
 def read(
-    path: Path, options: dict[str, Any], text: Collection[str], missing: Collection[str]
+    path: Path,
+    options: dict[str, Any],
+    text: Collection[str],
+    missing: Collection[str],
+    decimals: Mapping[str, str] | None = None,
 ) -> Table:
     """Read a table from a file, with the options of `options.reading`."""
     delimiter = options["delimiter"]
     delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise BadInput(f"--delimiter takes one character, or the word tab, not {delimiter!r}.")
+    content = None
+    if path == STANDARD_INPUT:
+        path, content = Path("standard input"), sys.stdin.buffer.read()
     with working(printable(f"Reading {path}")):
         return read_table(
             path,
+            content=content,
             delimiter=delimiter,
             decimal=options["decimal"],
             text=text,
             missing=missing,
             header=options["header"],
+            decimals=decimals,
         )
+
+
+def own_name(data: Path) -> str:
+    """What a file that is made of a table is called by default, without its ending."""
+    if data == STANDARD_INPUT or (data.exists() and not data.is_file()):
+        return "table"  # a pipe has a number for a name
+    return Path(data.stem).stem if data.suffix == ".gz" else data.stem
 
 
 def read_for(model: TableModel, path: Path, options: dict[str, Any]) -> Table:
@@ -79,7 +95,8 @@ def read_for(model: TableModel, path: Path, options: dict[str, Any]) -> Table:
     if options["header"] is None and all(UNNAMED.fullmatch(name) for name in encoding.names):
         options = options | {"header": False}  # as the table of the fit
     classes = model.target_names_ if isinstance(model, TableClassifier) else []
-    table = read(path, options, [*encoding.text, *classes], encoding.missing)
+    text = [*encoding.text, *classes]
+    table = read(path, options, text, encoding.missing, encoding.decimals)
     table.require(encoding.names, "which the model takes")
     for note in encoding.unseen(table):
         echo(f"Note: {note}", err=True)

@@ -1,5 +1,6 @@
 """What commands do to learn: read a table, fit, judge, and print a summary."""
 
+import re
 import sys
 import time
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import named_grid
 from ..tables.encoding import fit_encoding
 from ..tables.estimators import TableClassifier, TableRegressor
-from ..tables.kinds import KINDS
+from ..tables.kinds import KINDS, Wanted, as_kind, wrong_kind
 from ..tables.procedure import CLASS_SCORING
 from ..tables.table import Table, TableError
-from ..tables.targets import check_targets, is_class, outputs, with_targets
+from ..tables.targets import check_targets, is_class, outputs, target_notes, with_targets
 from .comparison import compile_kernels, more_models
 from .files import BadInput, read
 from .summary import (
@@ -35,6 +36,8 @@ from .summary import (
 from .terminal import echo, printable
 
 MIN_ROWS = 10
+# What --types takes: the name of a column may have the sign too.
+TYPE = re.compile(rf"(?P<name>.+)=(?P<kind>\s*(?:{'|'.join(KINDS)})\s*(?::.*)?)")
 
 # The options of a command by name, as click passes them.
 Options = dict[str, Any]
@@ -61,7 +64,7 @@ class Problem:
     y: NDArray
     targets: tuple[str, ...]
     classify: bool
-    types: dict[str, str]
+    types: dict[str, Wanted]
 
     def named_targets(self) -> Any:
         """The targets as an estimator takes them, with their names."""
@@ -75,7 +78,8 @@ class Problem:
 def read_problem(data: Path, options: Options) -> Problem:
     """Read the table that a command learns from, and print what is in it."""
     types = read_types(options)
-    text = [name for name, kind in types.items() if kind not in ("number", "date", "skip")]
+    no_text = ("number", "date", "skip")
+    text = [name for name, wanted in types.items() if as_kind(wanted)[0] not in no_text]
     text += options["target"] if options["classify"] else ()
     return table_problem(read(data, options, text, options["missing"]), options)
 
@@ -100,26 +104,31 @@ def table_problem(table: Table, options: Options) -> Problem:
     return as_problem(table, targets, types, options["classify"])
 
 
-def read_types(options: Options) -> dict[str, str]:
+def read_types(options: Options) -> dict[str, Wanted]:
     """The kinds of columns that options give."""
-    types = dict.fromkeys(options["categorical"], "category")
+    types: dict[str, Wanted] = dict.fromkeys(options["categorical"], "category")
     types |= dict.fromkeys(options["ignore"], "skip")
     for text in options["types"]:
-        name, _, kind = text.rpartition("=")
-        if not name or kind not in KINDS:
+        said = TYPE.fullmatch(text)
+        if said is None:
             raise BadInput(
                 f"--types takes COLUMN=KIND, with a kind of {', '.join(KINDS)}, not {text!r}."
             )
-        types[name] = kind
+        types[said["name"]] = said["kind"]
+        wrong = wrong_kind(said["kind"])
+        if wrong:
+            raise BadInput(f"--types {text}: {wrong}.")
     return types
 
 
 def as_problem(
-    table: Table, targets: tuple[str, ...], types: dict[str, str], classify: bool = False
+    table: Table, targets: tuple[str, ...], types: dict[str, Wanted], classify: bool = False
 ) -> Problem:
     """The rows that have targets, and what kind of targets these are; prints what was read."""
     classify = classify or is_class(table, targets)
     complete, notes = with_targets(table, targets)
+    if not classify:
+        notes += target_notes(complete, targets)
     check_targets(complete, targets, classify)
     if len(complete) < MIN_ROWS:
         raise TableError(
@@ -259,7 +268,8 @@ def print_summary(model: TableModel, options: Options, budget: float | None = No
 
 def print_next_steps(out: Path, data: Path, replaced: bool) -> None:
     """Print where a model is, and the commands that use it."""
-    model_file, table_file = quote(str(out)), quote(str(data))
+    model_file = quote(str(out))
+    table_file = quote(str(data)) if data.is_file() else "TABLE.csv"
     place = f"{out}, which was replaced" if replaced else str(out)
     echo(f"\nThe model is in {place}. To explain its predictions:")
     echo(f"  locallinear explain {model_file} {table_file}")

@@ -116,7 +116,8 @@ def learning(command: Command) -> Command:
             multiple=True,
             metavar="COLUMN=KIND",
             help="What a column is, where the guess is wrong: number, category, ordered, text, "
-            "date, or skip; may be repeated.",
+            "date, or skip; also 'day=date: %d/%m/%Y', 'size=number: ,' (decimal commas) and "
+            "'mood=ordered: low < mid < high'; may be repeated.",
         ),
         click.option(
             "--target-scale",

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-# Control characters, halves of characters (file names may hold them), and marks that reverse text.
+from ..explain.text import REVERSING
+
+# Control characters, and halves of characters, which file names may hold.
 UNPRINTABLE = {"Cc", "Cs"}
-REVERSING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def printable(text: str, keep: str = "") -> str:

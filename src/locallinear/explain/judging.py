@@ -185,7 +185,7 @@ def tuning_sentence(*, is_ensemble: bool) -> str:
 
 def later_sentence(columns: Sequence[Column]) -> str | None:
     """What folds at random do not show, where columns of a table have the time of a row."""
-    date = next((column.name for column in columns if column.kind == "date"), None)
+    date = next((column.name for column in columns if column.kind == "date" and column.unit), None)
     if date is None:
         return None
     return (

@@ -11,7 +11,7 @@ from ..kernels.logs import exponential
 from ..runtime.extras import extra
 from ..runtime.files import whole_file
 from .packing import deflated
-from .text import factor, number, plural, shorten, signed
+from .text import factor, number, plural, shorten, signed, unreversed
 
 # The page runs them in this order, in one scope.
 SCRIPTS = ("drawing", "all_rows", "row_model", "overview", "row", "find", "controls")
@@ -27,7 +27,7 @@ def write_report(path: str | Path | IO[bytes], data: dict[str, Any]) -> None:
     path : str or Path, or a binary file that is open for writing
     data : dict
     """
-    html = render(data)
+    html = unreversed(render(data))
     with whole_file(path) as file:
         file.write(html.encode())
 

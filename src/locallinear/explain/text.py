@@ -3,10 +3,19 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+# Marks that reverse the text around them, beyond the name or the cell that holds them.
+REVERSING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_VISIBLE = {ord(mark): f"[U+{ord(mark):04X}]" for mark in REVERSING}
+
+
+def unreversed(text: str) -> str:
+    """The text with names of characters for marks that would reverse what is around it."""
+    return text.translate(_VISIBLE)
+
 
 def shorten(name: object, length: int = 28) -> str:
     """A name on one line, without its middle where it is long: both ends tell names apart."""
-    text = " ".join(str(name).split())
+    text = unreversed(" ".join(str(name).split()))
     if len(text) <= length:
         return text
     head = (length - 1) * 2 // 3

@@ -6,7 +6,7 @@ m targets.
 
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,6 +168,14 @@ class TableAnswers(Moments):
             kept = Kept.of(members, np.array([moved.get(name, 0.0) for name in columns]))
             now._known["importances"] = kept
         return kept.value
+
+    @property
+    def to_onnx(self) -> NoReturn:
+        """Not here: a graph takes the features, not the cells of a table."""
+        raise AttributeError(
+            f"{type(self).__name__} has no to_onnx, because a graph takes no raw tables; use "
+            "model.estimator_.to_onnx(), which takes what model.encode(X) returns"
+        )
 
     def encode(self, X: Any) -> "pandas.DataFrame":
         """The features that `estimator_` takes, (q, d)."""

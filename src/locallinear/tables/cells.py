@@ -1,4 +1,4 @@
-"""Cells of text that stand for something else: numbers with marks, durations, dates, gaps.
+"""Cells of text that stand for something else: numbers, durations, dates, gaps.
 
 Each function takes the cells of one column as a Series of str and None, and returns an array that
 is NaN (NaT) where a cell cannot be read so. What the cells of a column are is decided in
@@ -25,26 +25,28 @@ MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
 # Words that mean "no value" in a column whose other cells are numbers or dates.
 GAP_WORDS = MISSING | {"-", "--", "—", ".", "none", "nil", "missing", "unknown", "n.a.", "tbd"}
 
-CURRENCIES = r"(?:[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL)"
-# What some of them are also called.
-CURRENCY_NAMES = {"$": "USD", "€": "EUR", "£": "GBP", "₹": "INR"}
-AMOUNT = r"[+-]?\s*(?:\d[\d.,'\s]*|[.,]\d+)"
-WITH_CURRENCY = re.compile(
-    rf"(?:[+-]?\s*{CURRENCIES}\s*{AMOUNT}|{AMOUNT}\s*{CURRENCIES})", re.IGNORECASE
-)
-PERCENT = re.compile(r"[+-]?\s*(?:\d[\d.,]*|[.,]\d+)\s*%")
-# Groups of three digits behind commas, dots, apostrophes or blanks, and perhaps decimals.
-GROUPED = re.compile(r"[+-]?\d{1,3}(?:([,.'\s])\d{3})(?:\1\d{3})*(?:[.,]\d+)?")
 LEADING_ZERO = re.compile(r"0\d+")
 
 CLOCK = re.compile(r"(?:(\d+)\s*d(?:ays?)?,?\s*)?(\d+):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
-SPAN = re.compile(r"(\d+(?:[.,]\d+)?)\s*(d|days?|h|hrs?|hours?|m|min|minutes?|s|sec|seconds?)")
+SPAN = re.compile(
+    r"(\d+(?:\.\d+|,\d{1,2}|,\d{4,})?)\s*"  # a comma before three digits could group
+    r"(days?|d|hours?|hrs?|h|minutes?|min|m|seconds?|sec|s)"
+)
 SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 
-# Orders of day, month and year that people write; the first that reads all cells is taken.
+# Orders of day, month and year that people write; of those that read as many cells, the first is
+# taken. Years of two digits come last.
 DATE_FORMATS: tuple[str, ...] = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
-DATE_FORMATS += ("%d-%m-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%Y-%m")
+DATE_FORMATS += ("%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+DATE_FORMATS += ("%d-%b-%Y", "%Y-%m", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y")
 TIME_FORMATS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+# Days that are months in the other habit of writing.
+EXCHANGED = {"%m/%d": "%d/%m", "%d/%m": "%m/%d", "%d-%m": "%m-%d", "%m-%d-": "%d-%m-"}
+# What is behind a time in a zone, such as Z or +02:00.
+OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)$")
+TIME_OF_DAY = "time of day"
+OF_24_HOURS = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?")
+OF_12_HOURS = re.compile(r"(0?[1-9]|1[0-2])((?::[0-5]\d){1,2})\s*([ap])\.?m\.?", re.IGNORECASE)
 LIKE_DATE = re.compile(r"\d{1,4}[-/.\s]|[A-Za-z]{3,9}\.?\s\d|\d{1,2}[-\s][A-Za-z]{3}")
 
 
@@ -54,11 +56,11 @@ def pandas_module() -> Any:
 
 
 def to_numbers(cells: Any, decimal: str = ".") -> Array:
-    """Cells as numbers, NaN where a cell is not a number."""
+    """Cells as numbers, NaN where a cell is not a number with this decimal mark."""
     pandas = pandas_module()
     cells = pandas.Series(cells, dtype=object)
     if decimal == "," and cells.notna().any():
-        cells = cells.map(lambda cell: cell.replace(",", ".") if isinstance(cell, str) else cell)
+        cells = cells.map(lambda cell: _with_point(cell) if isinstance(cell, str) else cell)
     numbers = pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64).copy()
     for row, cell in enumerate(cells.tolist()):
         if isinstance(cell, str) and numbers[row] == numbers[row]:
@@ -66,56 +68,20 @@ def to_numbers(cells: Any, decimal: str = ".") -> Array:
     return numbers
 
 
-def percentages(cells: "pandas.Series") -> Array:
-    """Numbers of cells such as "12.5 %"; the number before the sign."""
-    return _each(cells, PERCENT, lambda cell: amount(cell.replace("%", "")))
-
-
-def currencies(cells: "pandas.Series") -> Array:
-    """Numbers of cells such as "$1,200.50" and "3.400,00 €"."""
-    marks = re.compile(CURRENCIES, re.IGNORECASE)
-    return _each(cells, WITH_CURRENCY, lambda cell: amount(marks.sub("", cell)))
-
-
-def currencies_of(cells: "pandas.Series") -> list[str | None]:
-    """The currency of each cell, such as USD of "$1,200"; None where a cell has none."""
-    found = [None if cell is None else re.search(CURRENCIES, cell.upper()) for cell in cells]
-    return [match and CURRENCY_NAMES.get(match[0], match[0]) for match in found]
-
-
-def grouped(cells: "pandas.Series") -> Array:
-    """Numbers of cells such as "1,200" and "12 345.5", beside plain numbers."""
-    found = _each(cells, GROUPED, amount)
-    return np.where(np.isnan(found), to_numbers(cells), found)
-
-
-def amount(text: str) -> float:
-    """A number with marks between thousands, in either habit of writing; NaN if it is none.
-
-    Examples
-    --------
-    >>> [amount(text) for text in ("1,200.50", "3.400,00", "1 234", "2,5", "1'000")]
-    [1200.5, 3400.0, 1234.0, 2.5, 1000.0]
-    """
-    text = re.sub(r"[\s']", "", text)
-    last = max(text.rfind(","), text.rfind("."))
-    if last >= 0:
-        whole, rest = text[:last], text[last + 1 :]
-        # One mark before exactly three digits groups thousands, and so does a repeated mark.
-        groups = len(rest) == 3 and not re.search(r"[.,]", whole) and whole not in ("", "0", "-0")
-        if groups or text.count(text[last]) > 1:
-            text = re.sub(r"[.,]", "", text)
-        else:
-            text = re.sub(r"[.,]", "", whole) + "." + rest
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
+def _with_point(cell: str) -> str | None:
+    """A number with a decimal comma as one with a point; None if it has a point already."""
+    return None if "." in cell else cell.replace(",", ".")
 
 
 def durations(cells: "pandas.Series") -> Array:
     """Hours of cells such as "1:30:00", "2 days 03:00" and "90 min"."""
     return _each(cells, re.compile(f"{CLOCK.pattern}|(?:{SPAN.pattern}[,\\s]*)+"), _hours)
+
+
+def only_metres(texts: list[str]) -> bool:
+    """Whether "m" is the only unit beside numbers, so that it need not mean minutes."""
+    units = {unit for text in texts for _, unit in SPAN.findall(text.casefold())}
+    return units == {"m"} and not any(":" in text for text in texts)
 
 
 def _hours(text: str) -> float:
@@ -127,21 +93,85 @@ def _hours(text: str) -> float:
     return sum(float(size.replace(",", ".")) * SECONDS[unit[0]] for size, unit in spans) / 3600
 
 
-def dates(cells: "pandas.Series", form: str | None = None) -> "tuple[pandas.Series, str | None]":
-    """Times of cells in one format, in UTC where they name a zone, and the format.
+def date_format(texts: "pandas.Series") -> tuple[str | None, float]:
+    """The first of the usual formats that reads the most of the texts, and their share.
 
-    Without a format, the first of the usual ones that reads all cells is found; None if none does.
+    None of the texts is None.
+    """
+    if not _like_dates(texts):
+        return None, 0.0
+    counts = texts.value_counts()
+    cells, best, most = counts.index.to_series(), None, 0.0
+    for form in _formats():
+        share = float(counts[dates(cells, form).notna().to_numpy()].sum() / counts.sum())
+        if share > most:
+            best, most = form, share
+        if share == 1:
+            break
+    return best, most
+
+
+def dates(cells: "pandas.Series", form: str, zone: str = "") -> "pandas.Series":
+    """Times of cells in one format, as clocks in a zone show them.
+
+    A cell that names another zone is converted. Without a zone to convert to, its clock counts.
     """
     pandas = pandas_module()
-    if form is None and not _like_dates(cells):
-        return pandas.Series(pandas.NaT, index=cells.index, dtype="datetime64[us]"), None
-    for one in _formats() if form is None else [form]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on formats that say no year, which are not tried
-            found = pandas.to_datetime(cells, format=one, errors="coerce", utc=True)
-        if form is not None or found[cells.notna()].notna().all():
-            return found.dt.tz_localize(None).astype("datetime64[us]"), one
-    return pandas.Series(pandas.NaT, index=cells.index, dtype="datetime64[us]"), None
+    offsets = offsets_of(cells) if form == "ISO8601" or "%z" in form else None
+    if offsets is not None:
+        cells = cells.astype("string").str.replace(OFFSET, r"\1", regex=True)
+        form = form.replace("%z", "").strip()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on formats that say no year, which are not tried
+        found = pandas.to_datetime(cells, format=form, errors="coerce").astype("datetime64[us]")
+    if offsets is None or not zone:
+        return found
+    for offset in offsets.dropna().unique():
+        here = (offsets == offset).to_numpy()
+        zoned = found[here].dt.tz_localize(_zone_of(offset)).dt.tz_convert(zone)
+        found[here] = zoned.dt.tz_localize(None)
+    return found
+
+
+def offsets_of(cells: "pandas.Series") -> "pandas.Series":
+    """What each cell says of its zone, such as Z or +02:00; missing where it says nothing."""
+    return cells.astype("string").str.extract(OFFSET)[1]
+
+
+def _zone_of(offset: str) -> str:
+    """An offset such as +0200 as the name of a zone."""
+    digits = offset[1:].replace(":", "").ljust(4, "0")
+    return f"UTC{offset[0]}{digits[:2]}:{digits[2:]}" if int(digits) else "UTC"
+
+
+def zone_of_texts(cells: "pandas.Series") -> str:
+    """The zone that all cells of text name; "" where they name none, or several."""
+    offsets = offsets_of(cells.dropna()).fillna("").unique()
+    return _zone_of(offsets[0]) if len(offsets) == 1 and offsets[0] else ""
+
+
+def exchanged(texts: "pandas.Series", form: str) -> str:
+    """The format with days for months that reads all texts too; "" if there is none."""
+    for written, other in EXCHANGED.items():
+        if form.startswith(written):
+            swapped = form.replace(written, other, 1)
+            return swapped if dates(texts, swapped).notna().all() else ""
+    return ""
+
+
+def clock_times(cells: "pandas.Series") -> Array:
+    """Hours since midnight of cells such as 23:59 and 11:59 pm."""
+
+    def hours(text: str) -> float:
+        if OF_24_HOURS.fullmatch(text):
+            return _hours(text)
+        match = OF_12_HOURS.fullmatch(text)
+        assert match is not None
+        late = 12 if match[3] in "pP" else 0
+        return _hours(f"{int(match[1]) % 12 + late}{match[2]}")
+
+    either = re.compile(f"{OF_24_HOURS.pattern}|{OF_12_HOURS.pattern}", re.IGNORECASE)
+    return _each(cells, either, hours)
 
 
 def _formats() -> list[str]:
@@ -150,9 +180,9 @@ def _formats() -> list[str]:
 
 
 def _like_dates(cells: "pandas.Series") -> bool:
-    """Whether the first cells have digits in the way of dates, which is quick to see."""
-    first = cells.dropna().head(20)
-    return bool(len(first)) and all(LIKE_DATE.match(str(cell)) for cell in first)
+    """Whether most of the first cells have digits in the way of dates, which is quick to see."""
+    first = [LIKE_DATE.match(str(cell)) is not None for cell in cells.head(20)]
+    return sum(first) > len(first) / 2
 
 
 def _each(cells: "pandas.Series", pattern: re.Pattern, read: Callable[[str], float]) -> Array:
@@ -187,3 +217,9 @@ def cell_texts(cells: "pandas.Series") -> "pandas.Series":
             known[key] = text(cell)
         out[i] = known[key]
     return pandas.Series(out, index=cells.index, dtype=object, name=cells.name)
+
+
+def values_in(texts: "pandas.Series") -> "pandas.Series":
+    """The texts that are values, without gaps and the words for them."""
+    values = texts.dropna()
+    return values[~values.str.casefold().isin(GAP_WORDS)]

@@ -6,16 +6,27 @@ of its own, and a text that was not in the training data is 0 in all of them. Or
 one feature, the number of the level. Axis letters: n or q rows, f features of one column, K texts.
 """
 
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import GAP_WORDS, cell_texts, currencies_of, pandas_module, to_numbers
-from .kinds import AS_NUMBERS, DURATIONS, MAX_CATEGORIES, MONEY, PERCENTAGES, Understood
-from .table import Table, shortened
+from .amounts import (
+    DURATIONS,
+    MARKED,
+    MEASURES,
+    MONEY,
+    NUMBERS,
+    PERCENTAGES,
+    Written,
+    read_amounts,
+    units_of,
+)
+from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
+from .kinds import Understood
+from .table import Table, TableError, shortened
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +41,10 @@ NEEDED_UNITS = {
     PERCENTAGES: ("a percentage such as '12 %'", "a percentage or a share of 1"),
     DURATIONS: ("a duration such as '1:30:00' or '90 min'", "hours, minutes or seconds"),
 }
+# More values than this have no feature each; a user may ask for a few hundred postal codes.
+MOST_CATEGORIES = 500
+# Levels of an ordered column that are all named.
+MOST_NAMED = 6
 # What means true and false in a column of them, in small letters.
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -75,56 +90,52 @@ class NumberColumn(Numbered):
     Attributes
     ----------
     name : str
-    cells : str
-        How the numbers are written: "numbers", or a key of `kinds.AS_NUMBERS`.
+    cells, decimal, units
+        How the numbers are written, as in `amounts.Written`.
     fill : float
         Stands for a gap: the median.
     n_gaps : int
         How many cells of the training data had no value.
-    currencies : tuple of str
-        Those of amounts of money in the training data.
     """
 
     name: str
-    cells: str = "numbers"
+    cells: str = NUMBERS
     fill: float = 0.0
     n_gaps: int = 0
-    currencies: tuple[str, ...] = ()
+    decimal: str = ""
+    units: tuple[str, ...] = ()
 
     kind = "number"
     texts: tuple[str | None, ...] = ()
 
     @property
     def unit(self) -> str:
-        """What the number counts, where cells are read as another unit than they are written in."""
+        """What the number counts, where the cells name it."""
+        if self.cells == MEASURES:
+            return self.units[0]
         return "hours" if self.cells == DURATIONS else ""
+
+    @property
+    def written(self) -> Written:
+        """How the numbers are written."""
+        return Written(self.cells, self.decimal, self.units)
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "NumberColumn":
         """The column's median, and whether its gaps matter."""
-        numbers = read_numbers(table, name, found.cells)
+        written = found.written
+        numbers = read_numbers(table, name, written)
         gaps = int(np.isnan(numbers).sum())
         fill = float(np.nanmedian(numbers)) if gaps < len(numbers) else 0.0
-        currencies = _currencies_of(table, name) if found.cells == MONEY else []
-        known = sorted({currency for currency in currencies if currency is not None})
-        return cls(name, found.cells, fill, gaps, tuple(known))
+        return cls(name, written.cells, fill, gaps, written.decimal, written.units)
 
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: numbers, NaN for gaps."""
         return self.read(table)
 
     def read(self, table: Table) -> Array:
-        """The numbers of new rows, or TableError for the first cell of another currency."""
-        if self.currencies:
-            found = _currencies_of(table, self.name)
-            other = [c is not None and c not in self.currencies for c in found]
-            if any(other):
-                known = " or ".join(self.currencies)
-                remedy = "Amounts of other currencies are not converted: do so first."
-                raise table.refuse(
-                    self.name, other.index(True), f"an amount in {known}, as in training", remedy
-                )
-        return read_numbers(table, self.name, self.cells)
+        """The numbers of new rows."""
+        return read_numbers(table, self.name, self.written)
 
     def cells_of(self, features: Array) -> list[float | None]:
         """What a reader would see in rows with these features (n, f)."""
@@ -133,9 +144,7 @@ class NumberColumn(Numbered):
 
     def became(self) -> str:
         """What the column became, in words."""
-        written = "" if self.cells == "numbers" else f" ({self.cells})"
-        if len(self.currencies) > 1:
-            written = f" ({self.cells} in {', '.join(self.currencies)}, which are not converted)"
+        written = f" ({self.written.words})" if self.written.words else ""
         gaps = f", and a second feature for gaps, which count as {self.fill:g}"
         return f"one number{written}{gaps if self.has_gaps else ''}"
 
@@ -143,14 +152,14 @@ class NumberColumn(Numbered):
         """A sentence on cells that the model does not know."""
         known = ~np.isnan(self.read(table))
         notes = []
-        if self.currencies:
-            bare = [currency is None for currency in _currencies_of(table, self.name)]
+        if self.units:
+            bare = [unit is None for unit in _units_of(table, self.name, self.cells)]
             n_bare = int((known & bare).sum())
             if n_bare:
                 notes.append(
-                    f"Column {self.name!r} has numbers without a currency in {n_bare} of "
-                    f"{len(table)} rows, but all had one in the training data. They count as "
-                    f"amounts in {' or '.join(self.currencies)}."
+                    f"Column {self.name!r} has numbers without a {_unit_word(self.cells)} in "
+                    f"{n_bare} of {len(table)} rows, but nearly all had one in training. They "
+                    f"count as amounts in {' or '.join(self.units)}."
                 )
         gaps = int((~known).sum())
         if gaps and not self.n_gaps:
@@ -161,17 +170,21 @@ class NumberColumn(Numbered):
         return " ".join(notes) or None
 
 
-def _currencies_of(table: Table, name: str) -> list[str | None]:
-    """The currency of each cell of a column, None where a cell has none."""
-    return currencies_of(cell_texts(table.frame[name]))
+def _units_of(table: Table, name: str, cells: str) -> list[str | None]:
+    """The unit of each cell of a column, None where a cell has none."""
+    return units_of(cell_texts(table.frame[name]), cells)
 
 
-def read_numbers(table: Table, name: str, cells: str) -> Array:
+def _unit_word(cells: str) -> str:
+    return "currency" if cells == MONEY else "unit"
+
+
+def read_numbers(table: Table, name: str, written: Written) -> Array:
     """A column as numbers, NaN for gaps, or TableError for its first cell that is none.
 
     So is a number alone where the unit could be another one than in training; 0 is 0 in each.
     """
-    column = table.frame[name]
+    column, cells = table.frame[name], written.cells
     pandas = pandas_module()
     if pandas.api.types.is_timedelta64_dtype(column.dtype):
         if cells != DURATIONS and column.notna().any():
@@ -188,13 +201,12 @@ def read_numbers(table: Table, name: str, cells: str) -> Array:
     if pandas.api.types.infer_dtype(column, skipna=True) == "boolean":
         return column.map({True: 1.0, False: 0.0}).to_numpy(dtype=np.float64)
     texts = cell_texts(column)
-    numbers = to_numbers(texts, table.decimal)
-    _check_units(table, name, cells, numbers)
-    if cells != "numbers":
-        numbers = np.where(np.isnan(numbers), AS_NUMBERS[cells](texts), numbers)
-    gaps = np.array([text is None or text.casefold() in GAP_WORDS for text in texts], dtype=bool)
-    wrong = np.flatnonzero(np.isnan(numbers) & ~gaps)
+    texts = texts.mask(texts.str.casefold().isin(GAP_WORDS).to_numpy(dtype=bool))
+    numbers = _by_first_mark(texts, written, table.marks(written.decimal))
+    wrong = np.flatnonzero(np.isnan(numbers) & texts.notna().to_numpy())
     if len(wrong):
+        _check_units(table, name, cells, to_numbers(texts, written.decimal or "."))
+        _check_other_units(table, name, written)
         option = f"types={{{name!r}: 'category'}}"
         if table.is_file:
             option = f"--types {name}=category; --missing names a cell that means no value"
@@ -202,8 +214,23 @@ def read_numbers(table: Table, name: str, cells: str) -> Array:
             "The column is numbers: correct the cell or leave it empty, or say that the column is "
             f"text, with {option}."
         )
-        raise table.refuse(name, int(wrong[0]), "a number", remedy)
+        example = f" {written.example}" if cells == MARKED else ""
+        raise table.refuse(name, int(wrong[0]), f"a number{example}", remedy)
     return table.checked_finite(name, numbers)
+
+
+def _by_first_mark(texts: "pandas.Series", written: Written, marks: list[str]) -> Array:
+    """Numbers by the first of some decimal marks with which all cells are numbers, or by the first.
+
+    One mark is for all cells, so that no cell is a thousand times what its neighbour is.
+    """
+    known = texts.notna().to_numpy()
+    readings = []
+    for mark in marks:
+        readings.append(read_amounts(texts, replace(written, decimal=mark)))
+        if not np.isnan(readings[-1][known]).any():
+            return readings[-1]
+    return readings[0]
 
 
 def _check_units(table: Table, name: str, cells: str, plain: Array) -> None:
@@ -217,6 +244,19 @@ def _check_units(table: Table, name: str, cells: str, plain: Array) -> None:
         raise table.refuse(name, int(alone[0]), f"{expected}, as in training", remedy)
 
 
+def _check_other_units(table: Table, name: str, written: Written) -> None:
+    """Refuse cells in a unit that the training cells did not have."""
+    if not written.units:
+        return
+    found = _units_of(table, name, written.cells)
+    other = [unit is not None and unit not in written.units for unit in found]
+    if any(other):
+        expected = f"an amount in {' or '.join(written.units)}, as in training"
+        plural = "currencies" if written.cells == MONEY else "units"
+        remedy = f"Amounts of other {plural} are not converted: do so first."
+        raise table.refuse(name, other.index(True), expected, remedy)
+
+
 @dataclass(frozen=True)
 class CategoryColumn:
     """A column of categories without order.
@@ -225,7 +265,7 @@ class CategoryColumn:
     ----------
     name : str
     categories : tuple of str
-        The known values, `NO_VALUE` among them if there were gaps.
+        The values in the training data, `NO_VALUE` among them if there were gaps.
     """
 
     name: str
@@ -237,10 +277,15 @@ class CategoryColumn:
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "CategoryColumn":
-        """The column's values; of very many, the most frequent ones."""
-        counts = Counter(category_cells(table.frame[name]).tolist())
-        kept = [category for category, _ in counts.most_common(MAX_CATEGORIES + 1)]
-        return cls(name, tuple(sorted(kept)))
+        """The column's values."""
+        values = set(category_cells(table.frame[name]).tolist())
+        if len(values) > MOST_CATEGORIES:
+            raise TableError(
+                f"{table.name}, column {name!r}: {len(values):,} different values are too many for "
+                f"a feature each (at most {MOST_CATEGORIES}); the kind text makes groups of "
+                "similar ones."
+            )
+        return cls(name, tuple(sorted(values)))
 
     @property
     def texts(self) -> tuple[str | None, ...]:
@@ -263,12 +308,12 @@ class CategoryColumn:
         return list(range(len(self.categories)))
 
     def _known_cells(self, table: Table) -> NDArray:
-        """The texts of the column, with true and false written as in the training data."""
+        """The texts of the column, written as in the training data: true and false, and codes."""
         cells = category_cells(table.frame[self.name])
         values = [c for c in self.categories if c != NO_VALUE]
         written = {TRUTH.get(c.casefold()): c for c in values}
         if None in written or len(written) < len(values):
-            return cells
+            return as_known_codes(cells, self.categories)
         as_known = {c: written.get(TRUTH.get(c.casefold()), c) for c in set(cells.tolist())}
         return np.array([as_known[c] for c in cells], dtype=object)
 
@@ -293,10 +338,9 @@ class CategoryColumn:
         if not len(rows):
             return None
         return (
-            f"Column {self.name!r} has values that the model does not know (new, or rare in its "
-            f"training data) in {len(rows)} of {len(cells)} rows, such as "
-            f"{shortened(cells[rows[0]])!r} in row {rows[0] + 1}. They count as none of the known "
-            "values."
+            f"Column {self.name!r} has values that the model does not know in {len(rows)} of "
+            f"{len(cells)} rows, such as {shortened(cells[rows[0]])!r} in row {rows[0] + 1}. They "
+            "count as none of the known values."
         )
 
 
@@ -304,6 +348,19 @@ def category_cells(column: "pandas.Series") -> NDArray:
     """The texts of a column, (n,), with NO_VALUE for gaps."""
     texts = cell_texts(column)
     return texts.where(texts.notna(), NO_VALUE).to_numpy(dtype=object)
+
+
+def as_known_codes(cells: NDArray, known: Iterable[str]) -> NDArray:
+    """Texts (n,) with the zeros that known codes begin with: 6 is 0006, read as a number.
+
+    Where several codes could be meant, the text stays as it is.
+    """
+    codes: dict[str, set[str]] = {}
+    for code in known:
+        if code.isdecimal():
+            codes.setdefault(code.lstrip("0") or "0", set()).add(code)
+    only = {bare: same.pop() for bare, same in codes.items() if len(same) == 1}
+    return np.array([only.get(cell, cell) for cell in cells], dtype=object)
 
 
 @dataclass(frozen=True)
@@ -318,7 +375,7 @@ class OrderedColumn(Numbered):
     fill : int
         The number of the level that stands for a gap: the median.
     n_gaps : int
-        How many cells of the training data had no level.
+        How many cells of the training data had no value.
     """
 
     name: str
@@ -331,10 +388,16 @@ class OrderedColumn(Numbered):
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "OrderedColumn":
-        """The levels in their order: the type's, that of numbers, or the alphabet's."""
+        """The levels in their order: the user's, the type's, that of numbers, or the alphabet's."""
         column = table.frame[name]
         texts = cell_texts(column)
-        if isinstance(column.dtype, pandas_module().CategoricalDtype):
+        if found.levels:
+            other = np.flatnonzero((texts.notna() & ~texts.isin(found.levels)).to_numpy())
+            if len(other):
+                remedy = "Correct the cell, leave it empty, or name its level in types."
+                raise table.refuse(name, int(other[0]), f"one of {', '.join(found.levels)}", remedy)
+            levels = list(found.levels)
+        elif isinstance(column.dtype, pandas_module().CategoricalDtype):
             held = cell_texts(pandas_module().Series(column.cat.categories, dtype=object))
             levels = [text for text in held if text is not None]
         else:
@@ -374,17 +437,26 @@ class OrderedColumn(Numbered):
     def became(self) -> str:
         """What the column became, in words."""
         gaps = ", and a second feature for gaps" if self.has_gaps else ""
-        ends = f"from {shortened(self.levels[0], 20)} to {shortened(self.levels[-1], 20)}"
-        return f"one number, the position among {len(self.levels)} levels {ends}{gaps}"
+        few = len(self.levels) <= MOST_NAMED
+        named = self.levels if few else (*self.levels[:2], "…", self.levels[-1])
+        order = " < ".join(shortened(level, 20) for level in named)
+        return f"one number, the position among {len(self.levels)} levels, {order}{gaps}"
 
     def unseen(self, table: Table) -> str | None:
         """A sentence on cells that the model does not know."""
-        texts = cell_texts(table.frame[self.name])
+        texts, notes = cell_texts(table.frame[self.name]), []
         rows = np.flatnonzero((texts.notna() & ~texts.isin(self.levels)).to_numpy())
-        if not len(rows):
-            return None
-        return (
-            f"Column {self.name!r} has values that are none of its levels in {len(rows)} of "
-            f"{len(texts)} rows, such as {shortened(texts.iloc[rows[0]])!r} in row {rows[0] + 1}. "
-            "They count as gaps."
-        )
+        if len(rows):
+            notes.append(
+                f"Column {self.name!r} has values that are none of its levels in {len(rows)} of "
+                f"{len(texts)} rows, such as {shortened(texts.iloc[rows[0]])!r} in row "
+                f"{rows[0] + 1}. They count as gaps."
+            )
+        gaps = int(texts.isna().sum())
+        if gaps and not self.n_gaps:
+            notes.append(
+                f"Column {self.name!r} has no value in {gaps} of {len(texts)} rows, but always had "
+                f"one in the training data. They count as {shortened(self.levels[self.fill])!r}, "
+                "the median."
+            )
+        return " ".join(notes) or None

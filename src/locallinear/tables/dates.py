@@ -2,21 +2,22 @@
 
 A date becomes years since the first date, the trend, and for each cycle that the training data
 cover a point on a circle, so that December is near January and 23:00 is near midnight. What happens
-on single days, such as holidays, is left to the user: a column of their own.
+on single days, such as holidays, is left to the user: a column of their own. Times in a zone are
+what clocks show there. A time of day has no trend: its first feature is 0.
 """
 
 import calendar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
+from .cells import GAP_WORDS, TIME_OF_DAY, cell_texts, pandas_module, to_numbers, values_in
 from .columns import LEAST_GAPS, NO_VALUE
 from .kinds import Understood, is_period
-from .table import Table
+from .table import Table, TableError
 
 if TYPE_CHECKING:
     import pandas
@@ -26,12 +27,14 @@ Array = NDArray[np.float64]
 DAY = 86_400.0
 YEAR = 365.2425 * DAY
 # Each cycle by its length in seconds, and the seconds of it that the epoch (a Thursday) began with.
-CYCLES = {"time of year": (YEAR, 0.0), "weekday": (7 * DAY, 3 * DAY), "time of day": (DAY, 0.0)}
+CYCLES = {"time of year": (YEAR, 0.0), "weekday": (7 * DAY, 3 * DAY), TIME_OF_DAY: (DAY, 0.0)}
+# The day of all times of day.
+EPOCH = np.datetime64("1970-01-01", "us")
 # The parts of a cycle by name.
 IN_ORDER = {
     "time of year": list(calendar.month_name)[1:],
     "weekday": list(calendar.day_name),
-    "time of day": [f"{hour}:00" for hour in range(24)],
+    TIME_OF_DAY: [f"{hour}:00" for hour in range(24)],
 }
 # A cycle is used if the data cover so much of it.
 LEAST_PART = 0.5
@@ -61,8 +64,12 @@ class DateColumn:
         Stands for a gap: the median, in years since the first date.
     first, last : float
         The range of the training data, in years.
-    has_gaps : bool
-        Whether a last feature is 1 for gaps.
+    n_gaps : int
+        How many cells of the training data had no value.
+    zone : str
+        The zone whose clocks the times show; "" where it is not known.
+    other_form : str
+        A format with days for months that read all cells of the training data too, or "".
     """
 
     name: str
@@ -71,7 +78,9 @@ class DateColumn:
     fill: float = 0.0
     first: float = 0.0
     last: float = 0.0
-    has_gaps: bool = False
+    n_gaps: int = 0
+    zone: str = ""
+    other_form: str = ""
 
     kind = "date"
     texts: tuple[str | None, ...] = ()
@@ -79,25 +88,86 @@ class DateColumn:
     @property
     def unit(self) -> str:
         """What the trend counts."""
+        if self.form == TIME_OF_DAY:
+            return ""
         return f"years since {str(_minutes(np.array(self.first)))[:10]}"
 
     @classmethod
     def fit(cls, table: Table, name: str, found: Understood) -> "DateColumn":
         """The range of the dates, and the cycles that they cover."""
-        seconds = read_seconds(table, name, found.cells)
+        zone = zone_of(table.frame[name])
+        other = _exchanged(table.frame[name], found.form)
+        column = cls(name, found.form, zone=zone, other_form=other)
+        seconds = column._read_seconds(table)
         known = seconds[~np.isnan(seconds)]
         gaps = len(seconds) - len(known)
+        if found.form == TIME_OF_DAY:
+            return replace(column, cycles=(TIME_OF_DAY,), n_gaps=gaps)
         if not len(known):
-            return cls(name, found.cells)
+            return column
         cycles = [
             cycle
             for cycle, (length, begun) in CYCLES.items()
             if _covered((known + begun) % length, length)
         ]
+        if _are_months(known):  # on whatever weekday they begin
+            cycles = [cycle for cycle in cycles if cycle != "weekday"]
         years = np.median(known), known.min(), known.max()
         middle, first, last = (1970 + float(seconds) / YEAR for seconds in years)
-        fill = middle - first
-        return cls(name, found.cells, tuple(cycles), fill, first, last, gaps >= LEAST_GAPS)
+        return replace(
+            column, cycles=tuple(cycles), fill=middle - first, first=first, last=last, n_gaps=gaps
+        )
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a last feature is 1 for gaps."""
+        return self.n_gaps >= LEAST_GAPS
+
+    def _read_seconds(self, table: Table) -> Array:
+        """The column as seconds since 1970, or since midnight for times of day; NaN for gaps."""
+        times = self._read_times(table)
+        seconds = times.astype("datetime64[us]").astype("int64").to_numpy() / 1e6
+        return np.where(times.isna().to_numpy(), np.nan, seconds)
+
+    def _read_times(self, table: Table) -> "pandas.Series":
+        """The column as times without a zone, or TableError for its first cell that is none."""
+        pandas, column = pandas_module(), table.frame[self.name]
+        if is_period(column):
+            column = column.dt.to_timestamp()
+        if pandas.api.types.is_datetime64_any_dtype(column.dtype):
+            if getattr(column.dtype, "tz", None) is not None:
+                column = column.dt.tz_convert(self.zone) if self.zone else column
+                column = column.dt.tz_localize(None)
+            return column - column.dt.normalize() + EPOCH if self.form == TIME_OF_DAY else column
+        texts = cell_texts(column)
+        if self.form == "%Y%m%d":
+            numbers = to_numbers(texts)
+            texts = texts.where(np.isnan(numbers), pandas.Series(numbers).map("{:.0f}".format))
+        gaps = [text is not None and text.casefold() in GAP_WORDS for text in texts]
+        texts = texts.mask(np.array(gaps, dtype=bool))
+        if self.form == TIME_OF_DAY:
+            hours = reading.clock_times(texts)
+            times = pandas.Series(EPOCH + pandas.to_timedelta(hours, "h").round("us"))
+        else:
+            times = reading.dates(texts, self.form or "ISO8601", self.zone)
+        wrong = np.flatnonzero((times.isna() & texts.notna()).to_numpy())
+        if len(wrong):
+            raise self._refused(table, int(wrong[0]))
+        return times
+
+    def _refused(self, table: Table, row: int) -> TableError:
+        """The error for a cell that is no date in the format of the column."""
+        if self.form == TIME_OF_DAY:
+            expected = "a time of day such as 13:45"
+        elif self.form in ("", "ISO8601"):
+            expected = "a date such as 2024-01-31"
+        else:
+            expected = f"a date as in {self.form}"
+        remedy = "Correct the cell or leave it empty."
+        if self.other_form:
+            remedy += f" The training cells could be dates as in {self.other_form} too: if they "
+            remedy += f"are, fit again with {_say_form(self.name, self.other_form)}."
+        return table.refuse(self.name, row, expected, remedy)
 
     @property
     def feature_names(self) -> list[str]:
@@ -112,9 +182,11 @@ class DateColumn:
 
     def encode(self, table: Table) -> Array:
         """The features of a table, (n, f): years, circles, gaps."""
-        seconds = read_seconds(table, self.name, self.form)
+        seconds = self._read_seconds(table)
         gaps = np.isnan(seconds)
         features = [np.where(gaps, self.fill, 1970 - self.first + seconds / YEAR)]
+        if self.form == TIME_OF_DAY:
+            features = [np.zeros(len(seconds))]
         for cycle in self.cycles:
             length, begun = CYCLES[cycle]
             angle = 2 * np.pi * ((seconds + begun) % length) / length
@@ -125,16 +197,21 @@ class DateColumn:
 
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: text as in 2024-01-31 12:00, None for gaps."""
-        times = pandas_module().Series(read_times(table, self.name, self.form))
+        times = self._read_times(table)
         form = "%Y-%m-%d %H:%M" if (times.dt.normalize() != times).any() else "%Y-%m-%d"
+        form = "%H:%M" if self.form == TIME_OF_DAY else form
         texts = times.dt.strftime(form).astype(object)
         return texts.where(times.notna(), None).to_numpy(dtype=object)
 
     def cells_of(self, features: Array) -> list[str | None]:
         """What a reader would see in rows with these features (n, f)."""
         gaps = features[:, -1] > 0.5 if self.has_gaps else np.zeros(len(features), dtype=bool)
-        minutes = _minutes(features[:, 0] + self.first)
-        form = "%Y-%m-%d %H:%M" if "time of day" in self.cycles else "%Y-%m-%d"
+        if self.form == TIME_OF_DAY:
+            turns = np.arctan2(features[:, 2], features[:, 1]) / (2 * np.pi) % 1.0
+            minutes, form = EPOCH + np.round(turns * 1440).astype("timedelta64[m]"), "%H:%M"
+        else:
+            minutes = _minutes(features[:, 0] + self.first)
+            form = "%Y-%m-%d %H:%M" if TIME_OF_DAY in self.cycles else "%Y-%m-%d"
         texts = pandas_module().DatetimeIndex(minutes.astype("datetime64[s]")).strftime(form)
         return [None if gap else text for text, gap in zip(texts, gaps, strict=True)]
 
@@ -199,22 +276,73 @@ class DateColumn:
 
     def became(self) -> str:
         """What the column became, in words."""
-        circles = f", and circles for {' and '.join(self.cycles)}" if self.cycles else ""
         gaps = "; a last feature for gaps" if self.has_gaps else ""
-        return f"a trend in years{circles}{gaps}"
+        if self.form == TIME_OF_DAY:
+            return f"a circle for the time of day{gaps}"
+        circles = f", and circles for {' and '.join(self.cycles)}" if self.cycles else ""
+        zone = f"; clocks in {self.zone}" if self.zone and TIME_OF_DAY in self.cycles else ""
+        form = "" if self.form in ("", "ISO8601", "%Y%m%d") else f"; read as {self.form}"
+        if self.other_form:
+            form += f", but could be {self.other_form}: {_say_form(self.name, self.other_form)}"
+        return f"a trend in years{circles}{gaps}{zone}{form}"
 
     def unseen(self, table: Table) -> str | None:
-        """A sentence on dates outside the training data."""
-        seconds = read_seconds(table, self.name, self.form)
-        years = 1970 + seconds / YEAR
+        """A sentence on dates outside the training data, and one on gaps that it did not have."""
+        seconds = self._read_seconds(table)
+        years, notes = 1970 + seconds / YEAR, []
         outside = np.flatnonzero((years < self.first) | (years > self.last))
-        if not len(outside):
-            return None
-        return (
-            f"Column {self.name!r} has times outside those of the training data in {len(outside)} "
-            f"of {len(years)} rows, such as {self.shown(table)[outside[0]]} in row "
-            f"{outside[0] + 1}. The trend is continued as a line."
-        )
+        if len(outside) and self.form != TIME_OF_DAY:
+            notes.append(
+                f"Column {self.name!r} has times outside those of the training data in "
+                f"{len(outside)} of {len(years)} rows, such as {self.shown(table)[outside[0]]} in "
+                f"row {outside[0] + 1}. The trend is continued as a line."
+            )
+        zone = zone_of(table.frame[self.name])
+        if zone and not self.zone:
+            notes.append(
+                f"Column {self.name!r} has times in the zone {zone}, but named no single zone in "
+                "the training data. They count as the clocks show them."
+            )
+        n_gaps = int(np.isnan(seconds).sum())
+        if n_gaps and not self.n_gaps:
+            notes.append(
+                f"Column {self.name!r} has no value in {n_gaps} of {len(years)} rows, but always "
+                "had one in the training data. They count as the median, at no time of a cycle."
+            )
+        return " ".join(notes) or None
+
+
+def zone_of(column: "pandas.Series") -> str:
+    """The zone of a column of times or of texts, by its name; "" where there is none."""
+    zone = getattr(column.dtype, "tz", None)
+    if zone is not None:
+        return str(zone)
+    return reading.zone_of_texts(cell_texts(column)) if column.dtype == object else ""
+
+
+def is_zone(name: str) -> bool:
+    """Whether a zone is known by this name."""
+    try:
+        pandas_module().Timestamp(0).tz_localize(name or None)
+    except (ValueError, KeyError, TypeError, OSError):
+        return False
+    return True
+
+
+def _exchanged(column: "pandas.Series", form: str) -> str:
+    """The format with days for months that reads all cells of a column too, or ""."""
+    return reading.exchanged(values_in(cell_texts(column)), form) if "%" in form else ""
+
+
+def _say_form(name: str, form: str) -> str:
+    """How a user says the format of a column."""
+    return f"types={{{name!r}: 'date: {form}'}}"
+
+
+def _are_months(seconds: Array) -> bool:
+    """Whether all times are the first moment of a month."""
+    times = seconds.astype("datetime64[s]")
+    return bool((times == times.astype("datetime64[M]").astype("datetime64[s]")).all())
 
 
 def _minutes(years: Array) -> NDArray[np.datetime64]:
@@ -286,37 +414,3 @@ def _covered(inside: Array, length: float) -> bool:
     """Whether times within a cycle are different and not all in a small part of it."""
     parts = np.unique(np.floor(inside / length * 12))
     return len(np.unique(np.round(inside))) > 2 and len(parts) > 12 * LEAST_PART
-
-
-def read_seconds(table: Table, name: str, form: str) -> Array:
-    """A column as seconds since 1970, NaN for gaps."""
-    times = read_times(table, name, form)
-    seconds = times.astype("datetime64[us]").astype("int64").to_numpy() / 1e6
-    return np.where(times.isna().to_numpy(), np.nan, seconds)
-
-
-def read_times(table: Table, name: str, form: str) -> "pandas.Series":
-    """A column as times without a zone, or TableError for its first cell that is none."""
-    pandas, column = pandas_module(), table.frame[name]
-    if is_period(column):
-        column = column.dt.to_timestamp()
-    if pandas.api.types.is_datetime64_any_dtype(column.dtype):
-        if getattr(column.dtype, "tz", None) is not None:
-            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        return column
-    texts = cell_texts(column)
-    if form == "%Y%m%d":
-        numbers = to_numbers(texts)
-        texts = texts.where(np.isnan(numbers), pandas.Series(numbers).map("{:.0f}".format))
-    gaps = [text is not None and text.casefold() in GAP_WORDS for text in texts]
-    texts = texts.mask(np.array(gaps, dtype=bool))
-    times, _ = reading.dates(texts, form or "ISO8601")
-    wrong = np.flatnonzero((times.isna() & texts.notna()).to_numpy())
-    if len(wrong):
-        raise table.refuse(
-            name,
-            int(wrong[0]),
-            "a date" + (f" as in {form}" if form and form != "ISO8601" else " such as 2024-01-31"),
-            "Correct the cell or leave it empty.",
-        )
-    return times

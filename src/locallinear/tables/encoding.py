@@ -14,8 +14,8 @@ from ..checks.stored import require
 from .cells import pandas_module
 from .columns import CategoryColumn, NumberColumn, OrderedColumn
 from .dates import DateColumn
-from .kinds import understand
-from .stored import check_stored_types
+from .kinds import Wanted, understand
+from .stored import check_stored_column, check_stored_types
 from .table import Table, TableError
 from .texts import TextColumn
 
@@ -61,6 +61,13 @@ class Encoding:
     def text(self) -> list[str]:
         """Names of the columns to read from a file as text, even if they look like numbers."""
         return [column.name for column in self.columns if column.kind not in ("number", "date")]
+
+    @property
+    def decimals(self) -> dict[str, str]:
+        """The decimal marks of columns of numbers, where their cells show it."""
+        return {
+            c.name: c.decimal for c in self.columns if isinstance(c, NumberColumn) and c.decimal
+        }
 
     @property
     def feature_names(self) -> list[str]:
@@ -131,6 +138,7 @@ class Encoding:
         columns = [CLASSES[column.pop("kind")](**column) for column in described]
         for column in columns:
             check_stored_types(column)
+            check_stored_column(column)
         found = cls(
             tuple(columns),
             tuple((str(name), str(reason)) for name, reason in state["reasons"]),
@@ -169,7 +177,7 @@ def by_column(parts: Array, owners: NDArray[np.intp]) -> Array:
 
 def fit_encoding(
     table: Table,
-    types: dict[str, str] | None = None,
+    types: dict[str, Wanted] | None = None,
     *,
     ignore: dict[str, str] | None = None,
 ) -> Encoding:
@@ -191,7 +199,7 @@ def fit_encoding(
         if name in ignore:
             reasons.append((name, ignore[name]))
             continue
-        found = understand(table.frame[name], types.get(name))
+        found = understand(table.frame[name], types.get(name), table.usual_decimal)
         reasons.append((name, found.reason))
         if found.kind != "skip":
             columns.append(CLASSES[found.kind].fit(table, name, found))

@@ -3,7 +3,7 @@
 `learning.py` and `answers.py` have what both share, `numeric_targets.py` the scale of a target.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
+from .kinds import Wanted
 from .learning import TableEstimator
 from .numeric_targets import NumericTargets
 from .scale import SCALES
@@ -50,7 +51,9 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
-        "date", or "skip" to leave a column out.
+        "date", or "skip" to leave a column out. "date: %d/%m/%Y" says how days are written and
+        "number: ," which mark begins decimals; levels are ordered by "ordered: low < mid < high"
+        or the list of them.
     target : {"auto", "identity", "log"}, default="auto"
         Whether the target or its log is modelled. Predictions, intervals and explanations are in
         units in each case. "auto" takes the log where that is clearly better in cross-validation.
@@ -124,7 +127,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         *,
         prefer: str = "accurate",
         time_budget: float | None = None,
-        types: dict[str, str] | None = None,
+        types: dict[str, Wanted] | None = None,
         target: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -206,6 +209,14 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
         found = now.estimator_.predict_quantiles(inputs, quantiles, groups=groups)
         return now.quantiles_in_units(found)
 
+    @property
+    def predict_set(self) -> NoReturn:
+        """Not here: sets are of classes."""
+        raise AttributeError(
+            "TableRegressor has no predict_set, which is for classes; use predict_interval, or "
+            "TableClassifier"
+        )
+
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Predictions (q, m) in units for features (q, d), each without one of the samples."""
         return self._back(self.estimator_.predict_checked(X, without))
@@ -257,7 +268,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         `model` and has no budget of its own.
     types : dict, default=None
         What columns are, where the guess is wrong: "number", "category", "ordered", "text",
-        "date", or "skip" to leave a column out.
+        "date", or "skip" to leave a column out. "date: %d/%m/%Y" says how days are written and
+        "number: ," which mark begins decimals; levels are ordered by "ordered: low < mid < high"
+        or the list of them.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -370,6 +383,14 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         now = self.at_this_moment()
         inputs = now.encode(X)
         return now.estimator_.predict_set(inputs, coverage, groups=groups)
+
+    @property
+    def predict_interval(self) -> NoReturn:
+        """Not here: intervals are of numbers."""
+        raise AttributeError(
+            "TableClassifier has no predict_interval, which is for numbers; use predict_set for "
+            "the possible classes, or predict_proba"
+        )
 
     def predict_checked(self, X: Array, without: NDArray[np.intp] | None = None) -> Array:
         """Scores of the classes (q, m) for features (q, d), each without one of the samples."""

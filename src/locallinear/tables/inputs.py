@@ -1,22 +1,24 @@
 """X and y of a table's model, as users pass them: frames, arrays, and the name of a column."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import validate_data
 
 from .cells import pandas_module
 from .encoding import Encoding
-from .kinds import check_types
+from .kinds import Wanted, check_types
 from .table import Table, TableError, array_names, as_table, collected
+from .targets import read_text
 
 
 def read_inputs(
-    estimator: BaseEstimator, X: Any, y: Any, types: dict[str, str] | None
-) -> tuple[Table, Any, dict[str, str]]:
+    estimator: BaseEstimator, X: Any, y: Any, types: dict[str, Wanted] | None
+) -> tuple[Table, Any, dict[str, Wanted]]:
     """The table of X, the targets, and kinds of columns.
 
     Sets `n_features_in_` and `feature_names_in_` of the estimator.
@@ -26,7 +28,7 @@ def read_inputs(
     named = named_targets(X, y)
     table = X if isinstance(X, Table) else _first_table(estimator, X)
     if named:
-        y = targets_in(table, named)
+        y = targets_in(table if is_classifier(estimator) else read_text(table, named), named)
         table = table.without(named)
     if not len(table):
         raise ValueError(f"Found array with 0 sample(s) (shape={table.frame.shape}): X has no rows")
@@ -35,7 +37,7 @@ def read_inputs(
         estimator.feature_names_in_ = np.array(table.columns, dtype=object)
     kinds = check_types(types, table.columns)
     if not hasattr(estimator, "feature_names_in_") and np.asarray(X).dtype.kind in "biuf":
-        kinds = dict.fromkeys(table.columns, "number") | kinds
+        kinds = {name: kinds.get(name, "number") for name in table.columns}
     return table, y, kinds
 
 
@@ -52,9 +54,34 @@ def named_targets(X: Any, y: Any) -> list[str]:
     """The columns of X that y names; none where y holds the targets themselves."""
     if isinstance(y, str):
         return [y]
-    if isinstance(y, list) and y and all(isinstance(name, str) for name in y):
-        return y if hasattr(X, "columns") and set(y) <= set(map(str, X.columns)) else []
-    return []
+    if not isinstance(y, list) or not y or not all(isinstance(name, str) for name in y):
+        return []
+    if not hasattr(X, "columns") or len(y) == len(X) or len(set(y)) < len(y):
+        return []  # labels, which may be called as columns are
+    return y if set(y) <= set(map(str, X.columns)) else []
+
+
+def rows_with_targets(X: Any, y: Any, *per_row: Any) -> tuple[Any, ...]:
+    """X, and what there is per row, without the rows that have no value of a target that y names.
+
+    Such rows cannot teach; a warning says how many there are.
+    """
+    X = collected(X)
+    names = named_targets(X, y)
+    if not names:
+        return X, *per_row
+    table = as_table(X)
+    table.require(names, "the target")
+    known = table.frame[names].notna().all(axis=1).to_numpy()
+    fits = all(values is None or len(values) == len(table) for values in per_row)
+    if known.all() or not known.any() or not fits:  # what does not fit is refused later
+        return X, *per_row
+    warnings.warn(
+        f"rows without a target are left out: {len(table) - known.sum()} of {len(table)}",
+        stacklevel=6,
+    )
+    kept = (None if values is None else np.asarray(values)[known] for values in per_row)
+    return table.take(known), *kept
 
 
 def targets_in(table: Table, names: list[str]) -> Any:

@@ -5,20 +5,27 @@ replaces the guess. Types of pandas are respected: a category of integers is a c
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .cells import GAP_WORDS, LEADING_ZERO, cell_texts, pandas_module, to_numbers
+from .amounts import DURATIONS, MARKED, NUMBERS, OTHER, WAYS, Written, how_written, read_amounts
+from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
+from .table import TableError
 
 if TYPE_CHECKING:
     import pandas
 
 Array = NDArray[np.float64]
 
+# What a user says of a column: a kind, perhaps with a colon and how its cells are written, as in
+# "date: %d/%m/%Y", "number: ," and "ordered: low < mid < high"; or the levels in their order.
+Wanted = str | Sequence[str]
 KINDS = ("number", "category", "ordered", "text", "date", "skip")
 
 # A column of text with more different values is text; of a shorter one each value is a category.
@@ -31,16 +38,18 @@ NAMES_ROWS = 0.9
 # Names of columns whose whole numbers are codes, or name rows.
 CODES = re.compile(r"(^|[\W_])(zip|zip_?code|post_?code|postal(_?code)?|plz|code|sic|naics|icd)$")
 IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unnamed: \d+$")
+SHORT_CLOCK = re.compile(r"\d:[\d:.]*$")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
-# How cells of text are read as numbers, and what they are then called.
-PERCENTAGES, MONEY, DURATIONS = "percentages", "amounts of money", "durations in hours"
-AS_NUMBERS = {
-    PERCENTAGES: reading.percentages,
-    MONEY: reading.currencies,
-    DURATIONS: reading.durations,
-    "numbers with marks between thousands": reading.grouped,
-}
+PLAIN = Written()
+# What is no single value.
+NO_CELLS = {(list, tuple, set, np.ndarray): "lists", (dict,): "dicts", (bytes,): "bytes"}
+UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?|[0-9a-f]{16,}", re.IGNORECASE)
+
+# Above this share of cells that are numbers or times, the others are slips. Plain numbers are told
+# from codes with less: codes with letters look like numbers with a unit.
+MOST_CELLS = 0.9
+LEAST_SHARE = dict.fromkeys(WAYS, MOST_CELLS) | {NUMBERS: 0.5, MARKED: 0.5}
 
 
 @dataclass(frozen=True)
@@ -52,35 +61,51 @@ class Understood:
     kind : one of KINDS
     reason : str
         Why, in words that follow "because".
-    cells : str
-        For numbers how the cells are written, "numbers" or a key of `AS_NUMBERS`; for dates the
-        format of cells of text, or "".
+    written : Written
+        For numbers: how they are written.
+    form : str
+        For dates: the format of cells of text, or "".
+    levels : tuple of str
+        For ordered categories: the levels from the lowest to the highest, where the user gives
+        them.
     """
 
     kind: str
     reason: str
-    cells: str = "numbers"
+    written: Written = PLAIN
+    form: str = ""
+    levels: tuple[str, ...] = ()
 
 
-def understand(column: "pandas.Series", wanted: str | None = None) -> Understood:
-    """What a column is, or what the user wants it to be."""
+def understand(
+    column: "pandas.Series", wanted: Wanted | None = None, decimal: str | None = None
+) -> Understood:
+    """What a column is, or what the user wants it to be.
+
+    `decimal` is the mark that begins decimals as far as the cells leave it open.
+    """
     if wanted is not None:
-        return _as_wanted(column, wanted)
+        return _as_wanted(column, wanted, decimal)
     nothing = _nothing_to_learn(column)
     if nothing is not None:
         return nothing
     types = pandas_module().api.types
+    if types.is_complex_dtype(column.dtype):
+        raise TableError(
+            f"column {column.name!r} holds complex numbers; make columns of their parts, or of "
+            "size and angle"
+        )
     if isinstance(column.dtype, pandas_module().CategoricalDtype):
         return _of_categories(column)
     if types.is_bool_dtype(column.dtype) and column.dtype != object:
         return Understood("category", "it is true or false")
     if types.is_datetime64_any_dtype(column.dtype) or is_period(column):
-        return Understood("date", "it has the type of times", "")
+        return Understood("date", "it has the type of times")
     if types.is_timedelta64_dtype(column.dtype):
-        return Understood("number", "it has the type of durations", DURATIONS)
+        return Understood("number", "it has the type of durations", Written(DURATIONS))
     if types.is_numeric_dtype(column.dtype):
-        return _of_numbers(column, str(column.name))
-    return _of_objects(column)
+        return _of_numbers(column, str(column.name), Written(decimal=decimal or ""))
+    return _of_objects(column, decimal)
 
 
 def is_period(column: "pandas.Series") -> bool:
@@ -88,20 +113,30 @@ def is_period(column: "pandas.Series") -> bool:
     return isinstance(column.dtype, pandas_module().PeriodDtype)
 
 
-def _as_wanted(column: "pandas.Series", wanted: str) -> Understood:
+def _as_wanted(column: "pandas.Series", wanted: Wanted, decimal: str | None) -> Understood:
     reason = "types says so"
-    if wanted == "number" and pandas_module().api.types.is_timedelta64_dtype(column.dtype):
-        return Understood("number", reason, DURATIONS)
-    if wanted == "number":
-        texts = cell_texts(column)
-        for name, read in AS_NUMBERS.items():
-            plain = to_numbers(texts)
-            if np.isnan(plain[texts.notna()]).any() and _all_read(read(texts), texts):
-                return Understood("number", reason, name)
-    if wanted == "date":
-        form = None if _is_time(column) else reading.dates(cell_texts(column))[1]
-        return Understood("date", reason, form or "")
-    return Understood(wanted, reason)
+    kind, how = as_kind(wanted)
+    if kind == "number" and pandas_module().api.types.is_timedelta64_dtype(column.dtype):
+        return Understood("number", reason, Written(DURATIONS))
+    if kind == "number":
+        written = how_written(values_in(cell_texts(column)), how or decimal)
+        return Understood("number", reason, replace(written, decimal=how or written.decimal))
+    if kind == "date":
+        return Understood("date", reason, form=how or _date_form(column))
+    if kind == "ordered":
+        levels = wanted if not isinstance(wanted, str) else how.split("<") if how else []
+        return Understood("ordered", reason, levels=tuple(level.strip() for level in levels))
+    return Understood(kind, reason)
+
+
+def _date_form(column: "pandas.Series") -> str:
+    """The format of a column that the user calls dates; "" where it has a type of times."""
+    if _is_time(column):
+        return ""
+    values = values_in(cell_texts(column))
+    if len(values) and not np.isnan(reading.clock_times(values)).any():
+        return TIME_OF_DAY
+    return reading.date_format(values)[0] or ""
 
 
 def _is_time(column: "pandas.Series") -> bool:
@@ -112,14 +147,12 @@ def _is_time(column: "pandas.Series") -> bool:
     )
 
 
-def _holds_times(column: "pandas.Series") -> bool:
+def _holds_times(column: "pandas.Series", kind: type = date) -> bool:
     """Whether all values are times or dates of Python, in a column of objects."""
     if column.dtype != object:
         return False
-    from datetime import date
-
     values = column.dropna()
-    return bool(len(values)) and all(isinstance(value, date) for value in values)
+    return bool(len(values)) and all(isinstance(value, kind) for value in values)
 
 
 def _nothing_to_learn(column: "pandas.Series") -> Understood | None:
@@ -127,6 +160,10 @@ def _nothing_to_learn(column: "pandas.Series") -> Understood | None:
     known = column[column.notna()]
     if not len(known):
         return Understood("skip", "it has no values")
+    if known.dtype == object:
+        for kinds, name in NO_CELLS.items():
+            if known.map(lambda value, kinds=kinds: isinstance(value, kinds)).any():
+                return Understood("skip", f"it holds {name}, which are no single values")
     texts = known.astype(str) if known.dtype == object else known
     if (texts == texts.iloc[0]).all() and len(known) == len(column):
         return Understood("skip", "all its values are equal")
@@ -142,7 +179,7 @@ def _of_categories(column: "pandas.Series") -> Understood:
     return Understood("category", "it has the type of categories")
 
 
-def _of_numbers(column: "pandas.Series", name: str) -> Understood:
+def _of_numbers(column: "pandas.Series", name: str, written: Written) -> Understood:
     values = column.dropna().to_numpy(dtype=np.float64)
     finite = values[np.isfinite(values)]
     whole = len(finite) == len(values) and bool((values == np.floor(values)).all())
@@ -153,19 +190,21 @@ def _of_numbers(column: "pandas.Series", name: str) -> Understood:
         if IDENTIFIERS.search(name.casefold()) and different == len(values) > LEAST_COUNTED:
             return Understood("skip", "its name and its different numbers are those of a key")
         if written_dates(values):
-            return Understood("date", "its numbers are days such as 20240131", "%Y%m%d")
+            return Understood("date", "its numbers are days such as 20240131", form="%Y%m%d")
         if CODES.search(name.casefold()) and different > 2:
             kind = "category" if different <= MAX_CATEGORIES else "text"
             return Understood(kind, "its name says that the numbers are codes")
-    return Understood("number", "it holds numbers")
+    return Understood("number", "it holds numbers", written)
 
 
 def counts_rows(values: Array) -> bool:
-    """Whether the numbers rise in steps of one, except where a few rows were left out."""
+    """Whether the numbers rise from 0 or 1 in steps of one, but for a few rows that are left out.
+
+    Years rise from elsewhere.
+    """
     steps = np.diff(values)
-    return bool(
-        (steps >= 1).all() and (steps == 1).mean() > 0.9 and steps.sum() < 1.2 * len(values)
-    )
+    rises = (steps >= 1).all() and (steps == 1).mean() > 0.9
+    return bool(rises and values[0] >= 0 and values[-1] < 1.2 * len(values))
 
 
 def written_dates(values: Array) -> bool:
@@ -176,43 +215,55 @@ def written_dates(values: Array) -> bool:
     return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
-def _of_objects(column: "pandas.Series") -> Understood:
+def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
     """What a column of text or of objects is."""
     if _holds_times(column):
-        return Understood("date", "it holds times", "")
+        return Understood("date", "it holds times")
+    if _holds_times(column, time):
+        return Understood("date", "it holds times of day", form=TIME_OF_DAY)
     texts = cell_texts(column)
-    values = texts.dropna()
-    gaps = values.str.casefold().isin(GAP_WORDS)
-    rest = values[~gaps]
+    values, rest = texts.dropna(), values_in(texts)
     if not len(rest):
         return Understood("category", "it holds text with few different values")
-    numbers = to_numbers(rest)
-    is_number = ~np.isnan(numbers)
-    zeros = rest[rest.str.fullmatch(LEADING_ZERO)]
-    if is_number.all() and len(zeros):
-        return _few_or_many(values, "its numbers begin with zeros, as codes do")
-    if is_number.all():
-        found = _of_numbers(pandas_module().Series(numbers, name=column.name), str(column.name))
-        return found if found.kind != "number" else Understood("number", "it holds numbers")
-    words = rest[~is_number].nunique()
-    many = len(np.unique(numbers[is_number])) > 2 * words
-    if is_number.mean() > 0.5 and many and not _all_read(reading.grouped(rest), rest):
-        return Understood("number", "most of its cells are numbers")
-    for name, read in AS_NUMBERS.items():
-        if _all_read(read(rest), rest):
-            return Understood("number", f"its cells are {name}", name)
-    form = reading.dates(rest)[1]
-    if form is not None and rest.nunique() > 1:
-        return Understood("date", "its cells are times", form)
+    if _are_clocks(rest):
+        return Understood("date", "its cells are times of day", form=TIME_OF_DAY)
+    written = how_written(rest, decimal)
+    numbers = read_amounts(rest, written)
+    if written.share == 1 and written.cells == NUMBERS:
+        if rest.str.fullmatch(LEADING_ZERO).any():
+            return _few_or_many(values, "its numbers begin with zeros, as codes do")
+        name = str(column.name)
+        return _of_numbers(pandas_module().Series(numbers, name=name), name, written)
+    if written.share == 1:
+        return Understood("number", f"its cells are {written.cells}", written)
+    form, share = reading.date_format(rest)
+    if form is not None and share == 1 and rest.nunique() > 1:
+        return Understood("date", "its cells are times", form=form)
+    # Most cells are numbers or times: the others are slips, which are refused by row and column.
+    is_odd = np.isnan(numbers)
+    few_odd = len(np.unique(numbers[~is_odd])) > 2 * rest[is_odd].nunique()
+    if written.share > LEAST_SHARE[written.cells] and few_odd:
+        return Understood("number", f"most of its cells are {written.cells}", written)
+    if form is not None and share > MOST_CELLS and rest.nunique() > 3:
+        return Understood("date", "most of its cells are times", form=form)
     return _of_texts(values)
 
 
-def _all_read(found: Array, texts: "pandas.Series") -> bool:
-    return not np.isnan(found[texts.notna().to_numpy()]).any()
+def _are_clocks(values: "pandas.Series") -> bool:
+    """Whether texts are times of day: as 09:30 or 9:30 pm, and some of them after noon.
+
+    All of 1:30 and 0:45 are durations.
+    """
+    if values.str.match(SHORT_CLOCK).any():
+        return False
+    hours = reading.clock_times(values)
+    return not np.isnan(hours).any() and float(hours.max()) >= 12
 
 
 def _of_texts(values: "pandas.Series") -> Understood:
     n, different = len(values), int(values.nunique())
+    if different > NAMES_ROWS * n and different > 2 and values.str.fullmatch(UUID).all():
+        return Understood("skip", "its cells are UUIDs or hashes, which name rows")
     if different > MAX_CATEGORIES and different > NAMES_ROWS * n and not _shares_words(values):
         return Understood("skip", f"it has {different} different texts in {n} rows, like names")
     if different == n > 1 and n > LEAST_COUNTED and not _shares_words(values):
@@ -238,7 +289,15 @@ def _shares_words(values: "pandas.Series") -> bool:
     return bool(np.mean([bool(one & telling) for one in words]) > 0.5)
 
 
-def check_types(types: Any, names: list[str]) -> dict[str, str]:
+def as_kind(wanted: Wanted) -> tuple[str, str]:
+    """The kind that a user gives to a column, and how its cells are written or ""."""
+    if not isinstance(wanted, str):
+        return "ordered", ""
+    kind, _, how = wanted.partition(":")
+    return kind.strip(), how.strip()
+
+
+def check_types(types: Any, names: list[str]) -> dict[str, Wanted]:
     """The kinds that a user gives to columns; an error for one that is none of the kinds."""
     if types is None:
         return {}
@@ -247,15 +306,35 @@ def check_types(types: Any, names: list[str]) -> dict[str, str]:
             f"types must be a dict from columns to kinds, but is a {type(types).__name__}; write "
             "types={'month': 'category'}"
         )
-    for name, kind in types.items():
-        if name not in names:
+    checked: dict[str, Wanted] = {}
+    for name, wanted in types.items():
+        if str(name) not in names:
             raise ValueError(
                 f"types names the column {name!r}, which X does not have; its columns are "
                 f"{', '.join(map(str, names[:8]))}"
             )
-        if kind not in KINDS:
-            raise ValueError(
-                f"types says that column {name!r} is {kind!r}, but a kind is one of "
-                f"{', '.join(KINDS)}"
-            )
-    return dict(types)
+        wrong = wrong_kind(wanted)
+        if wrong:
+            raise ValueError(f"types says that column {name!r} is {wanted!r}, but {wrong}")
+        checked[str(name)] = wanted
+    return checked
+
+
+def wrong_kind(wanted: Any) -> str:
+    """What is wrong with the kind that a user gives to a column; "" if nothing is."""
+    if isinstance(wanted, list | tuple):
+        right = len(wanted) > 1 and all(isinstance(level, str) for level in wanted)
+        return "" if right else "levels are two or more texts, from the lowest to the highest"
+    kind, how = as_kind(wanted) if isinstance(wanted, str) else ("", "")
+    if kind not in KINDS:
+        return f"a kind is one of {', '.join(KINDS)}"
+    if not how:
+        return ""
+    examples = {"number": "number: ,", "date": "date: %d/%m/%Y", "ordered": "ordered: low < high"}
+    fits = {"number": how in OTHER, "date": "%" in how, "ordered": "<" in how}
+    return "" if fits.get(kind, False) else f"a colon is used as in {_listed(examples.values())}"
+
+
+def _listed(examples: Iterable[str]) -> str:
+    *first, last = (repr(example) for example in examples)
+    return f"{', '.join(first)} or {last}"

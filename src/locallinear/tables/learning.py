@@ -29,10 +29,19 @@ from .answers import TableAnswers
 from .cells import pandas_module
 from .companions import described, revived
 from .encoding import Encoding, fit_encoding
-from .inputs import check_some_targets, copies_of, named_targets, read_inputs, targets_in
+from .inputs import (
+    check_some_targets,
+    copies_of,
+    named_targets,
+    read_inputs,
+    rows_with_targets,
+    targets_in,
+)
+from .kinds import Wanted
 from .procedure import Task, best_params, fold_numbers, learn
 from .stored import check_stored_attributes
 from .table import as_table, collected
+from .targets import read_text
 
 Array = NDArray[np.float64]
 
@@ -60,7 +69,7 @@ class TableEstimator(TableAnswers):
         *,
         prefer: str = "accurate",
         time_budget: float | None = None,
-        types: dict[str, str] | None = None,
+        types: dict[str, Wanted] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -87,9 +96,10 @@ class TableEstimator(TableAnswers):
         Parameters
         ----------
         X : DataFrame of pandas or polars, or array-like (n, c)
-            A LazyFrame of polars is collected.
+            A LazyFrame of polars is collected; a table of Arrow is taken too.
         y : array-like (n,), for regression also (n, m), or the name of a column of X
-            Its name, or names, are those of the targets.
+            Its name, or names, are those of the targets. Rows without a value in a column that is
+            named are left out, with a warning.
         sample_weight : array-like (n,), optional
             How often each row counts. Rows of weight 0 are kept, but nothing is learned from them,
             not even what a column is.
@@ -115,6 +125,7 @@ class TableEstimator(TableAnswers):
         self, budget: Budget, X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any
     ) -> None:
         """Fit, as an estimator that nobody reads yet; y may lack some of the `classes`."""
+        X, sample_weight, groups = rows_with_targets(X, y, sample_weight, groups)
         table, y, types = read_inputs(self, X, y, self.types)
         targets, self.target_names_ = self._read_targets(y)
         self._check_lengths(table, targets)
@@ -190,8 +201,11 @@ class TableEstimator(TableAnswers):
         inputs = pandas_module().DataFrame(X, columns=self.estimator_.feature_names_in_)
         return self._changed(lambda model: model.partial_fit(inputs, y, sample_weight))
 
-    def _targets_of(self, X: Any, y: Any) -> NDArray:
-        """Checked targets of rows, which y holds, or names as columns of X."""
+    def _targets_of(self, X: Any, y: Any, *, reads_text: bool = False) -> NDArray:
+        """Checked targets of rows, which y holds, or names as columns of X.
+
+        Numbers in text are read where many rows decide together how they are written.
+        """
         check_some_targets(self, y)
         names = named_targets(X, y)
         if names:
@@ -201,14 +215,15 @@ class TableEstimator(TableAnswers):
                     f"{', '.join(names)}; name the target that it was fitted to, or fit another "
                     "model"
                 )
-            y = targets_in(as_table(X), names)
+            table = as_table(X)
+            y = targets_in(read_text(table, names) if reads_text else table, names)
         return self._read_targets(collected(y))[0]
 
     def _to_score(self, X: Any, y: Any) -> tuple[Any, NDArray]:
         """Rows and their targets, which y holds or names, as scikit-learn's scores take them."""
         check_is_fitted(self)
         X = collected(X)
-        targets = self._targets_of(X, y)
+        targets = self._targets_of(X, y, reads_text=not self._is_classifier)
         self._check_lengths(X, targets)
         return X, targets
 

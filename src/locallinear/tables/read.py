@@ -4,16 +4,19 @@ The delimiter, the decimal mark and the text encoding of a CSV file are detected
 """
 
 import csv
+import gzip
 import io
 import re
-from collections.abc import Collection
+import zlib
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .cells import GAP_WORDS, LEADING_ZERO, MISSING, pandas_module, to_numbers
+from .amounts import THOUSANDS, usual_decimal
+from .cells import LEADING_ZERO, MISSING, pandas_module, to_numbers, values_in
 from .table import Table, TableError, as_table, check_names
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ EXCEL = {".xlsx": "openpyxl", ".xlsm": "openpyxl", ".xls": "xlrd"}
 # Python's own limit, 131,072 characters, is less than a row of 15,000 columns.
 LONGEST_CELL = 2**31 - 1
 
+# How a compressed file begins.
+GZIP = b"\x1f\x8b"
+
 # No cell of a text file, which has no null bytes: a last line that shows where the file ends.
 END = "\0"
 
@@ -35,7 +41,6 @@ N_FIRST_LINES = 200
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 
 def read_table(
@@ -46,6 +51,8 @@ def read_table(
     text: Collection[str] = (),
     missing: Collection[str] = (),
     header: bool | None = None,
+    decimals: Mapping[str, str] | None = None,
+    content: bytes | None = None,
 ) -> Table:
     """Read a CSV, Parquet or Excel file.
 
@@ -53,7 +60,7 @@ def read_table(
     ----------
     path : str or Path
         A name that ends in .parquet or .pq is a Parquet file, one in .xlsx or .xls a workbook,
-        whose first sheet is read. All others are CSV files.
+        whose first sheet is read. All others are CSV files, perhaps compressed by gzip.
     delimiter, decimal : str, optional
         Marks of a CSV file; detected if not given.
     text : collection of str
@@ -64,25 +71,46 @@ def read_table(
         Whether the first line of a CSV file has the names of the columns; without one they are
         called column 1, column 2 and so on. By default it has, and a file that seems to have none
         is refused.
+    decimals : mapping, optional
+        The decimal marks that columns are known to have, where `decimal` is not given.
+    content : bytes, optional
+        What the file holds, where it is no file, such as standard input; `path` is then a name for
+        messages.
 
     Returns
     -------
     Table
     """
     path = Path(path)
-    try:
-        if path.is_dir():
-            raise TableError(f"{path} is a folder; name a CSV, Parquet or Excel file.")
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise TableError(_no_such_file(path)) from None
-    except OSError as error:
-        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
+    if content is None:
+        content = _content(path)
+    if content.startswith(GZIP):
+        content = _decompressed(path, content)
     if path.suffix.lower() in PARQUET:
         return as_table(_read_parquet(path, content), missing, str(path))
     if path.suffix.lower() in EXCEL:
         return as_table(_read_excel(path, content), missing, str(path))
-    return _read_csv(path, _decoded(path, content), delimiter, decimal, text, missing, header)
+    given = delimiter, decimal, text, missing, header, decimals or {}
+    return _read_csv(path, _decoded(path, content), *given)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file."""
+    try:
+        if path.is_dir():
+            raise TableError(f"{path} is a folder; name a CSV, Parquet or Excel file.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise TableError(_no_such_file(path)) from None
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _decompressed(path: Path, content: bytes) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{path} is not a complete gzip file.") from error
 
 
 def _no_such_file(path: Path) -> str:
@@ -149,6 +177,7 @@ def _read_csv(
     text: Collection[str],
     missing: Collection[str],
     header: bool | None,
+    decimals: Mapping[str, str],
 ) -> Table:
     if not content.strip():
         raise TableError(f"{path} is empty; it should have a line of column names and rows below.")
@@ -167,28 +196,34 @@ def _read_csv(
         _check_header(path, names, rows)
     names = [name or f"(column {i})" for i, name in enumerate(names, 1)]
     check_names(str(path), names)
-    decimal = decimal or find_decimal(mark, rows)
+    shown = find_decimal(mark, rows)
     no_value = MISSING | {cell.strip().casefold() for cell in missing}
     columns = {}
     for name, cells in zip(names, zip(*rows, strict=True), strict=True):
         stripped = (cell.strip() for cell in cells)
         column = [None if cell.casefold() in no_value else cell for cell in stripped]
-        columns[name] = _parsed(column, decimal, name in text)
-    return Table(pandas_module().DataFrame(columns), str(path), decimal, tuple(missing))
+        usual = decimal or decimals.get(name) or shown
+        columns[name] = _parsed(column, usual, name in text)
+    frame = pandas_module().DataFrame(columns)
+    return Table(frame, str(path), decimal, tuple(missing), shown)
 
 
-def _parsed(cells: list[str | None], decimal: str, text: bool) -> "pandas.Series":
-    """Numbers if all cells are numbers or gaps, else text; `text` asks for text.
+def _parsed(cells: list[str | None], decimal: str | None, text: bool) -> "pandas.Series":
+    """Numbers if all cells are gaps or plain numbers with the usual decimal mark, else text.
 
-    Digits behind a zero are a code, which as a number would lose the zero.
+    What text is, is decided where columns are understood; `text` asks for text. Digits behind a
+    zero are a code, which as a number would lose the zero.
     """
     column = pandas_module().Series(cells, dtype=object)
     if text or any(cell is not None and LEADING_ZERO.fullmatch(cell) for cell in cells):
         return column
-    numbers = to_numbers(column, decimal)
-    known = column.notna().to_numpy()
-    gaps = np.array([cell is None or cell.casefold() in GAP_WORDS for cell in cells])
-    if (np.isnan(numbers) & ~gaps).any() or (known.any() and np.isnan(numbers).all()):
+    values = values_in(column)
+    if len(values):
+        decimal = decimal or usual_decimal(values.unique().tolist())
+    elif column.notna().any():
+        return column
+    numbers = to_numbers(column, decimal or ".")
+    if np.isnan(numbers[values.index]).any():
         return column
     return pandas_module().Series(numbers)
 
@@ -233,21 +268,26 @@ def find_delimiter(content: str) -> str:
     return max(DELIMITERS, key=agreement)
 
 
-def find_decimal(delimiter: str, rows: list[list[str]]) -> str:
-    """The decimal mark: a comma if some cells have a decimal comma and none a decimal point.
+def find_decimal(delimiter: str, rows: list[list[str]]) -> str | None:
+    """The decimal mark that the cells of a file show; None where they leave it open.
+
+    It is a comma if some cells have a decimal comma and none a decimal point.
 
     Examples
     --------
-    >>> find_decimal(";", [["1,5", "a"], ["2", "b"]])
+    >>> find_decimal(";", [["1,5", "1.250"], ["2", "b"]])
     ','
     """
     if delimiter == ",":
         return "."
     cells = [cell.strip() for row in rows[:N_FIRST_LINES] for cell in row]
     commas = [cell for cell in cells if DECIMAL_COMMA.fullmatch(cell)]
-    points = any(DECIMAL_POINT.fullmatch(cell) for cell in cells)
-    only_thousands = all(THOUSANDS.fullmatch(cell) for cell in commas)
-    return "," if commas and not points and not only_thousands else "."
+    points = [cell for cell in cells if DECIMAL_POINT.fullmatch(cell)]
+    if any(not THOUSANDS["."].fullmatch(cell) for cell in points):
+        return "."
+    if not commas:
+        return None
+    return "." if all(THOUSANDS[","].fullmatch(cell) for cell in commas) else ","
 
 
 def _check_delimiter(path: Path, content: str, delimiter: str) -> None:
@@ -275,9 +315,12 @@ def _check_rows(path: Path, header: list[str], rows: list[list[str]]) -> None:
         raise TableError(f"{path} has column names, but no rows below them.")
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
+            remedy = "correct the row, or pass the right --delimiter"
+            if header[0].startswith("#"):
+                remedy = "lines that begin with # are no comments here: remove them"
             raise TableError(
                 f"{path}, row {number} has {len(row)} cells, but the header has {len(header)}; "
-                "correct the row, or pass the right --delimiter."
+                f"{remedy}."
             )
 
 

@@ -10,6 +10,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from ..checks.stored import require
+from .amounts import MARKED, MEASURES, OTHER, WAYS
+from .cells import TIME_OF_DAY
+from .columns import NumberColumn, OrderedColumn
+from .dates import CYCLES, DateColumn, is_zone
+from .texts import MOST_DIGITS, TextColumn
 
 
 def check_stored_types(part: Any) -> None:
@@ -17,6 +22,24 @@ def check_stored_types(part: Any) -> None:
     hints = get_type_hints(type(part))
     for name, value in vars(part).items():
         require(_fits(value, hints[name]), f"it has no valid {name}")
+
+
+def check_stored_column(column: Any) -> None:
+    """Refuse a column whose attributes have the right types, but do not belong together."""
+    if isinstance(column, NumberColumn):
+        require(column.cells in (*WAYS, MARKED), "it has unknown cells")
+        require(column.decimal in ("", *OTHER), "it has an unknown decimal mark")
+        require(column.cells != MEASURES or len(column.units) == 1, "it has no valid unit")
+    elif isinstance(column, DateColumn):
+        require(is_zone(column.zone), "it has an unknown time zone")
+        clock = column.form == TIME_OF_DAY
+        known = (TIME_OF_DAY,) if clock else CYCLES
+        require(set(column.cycles) <= set(known), "it has an unknown cycle")
+        require(not clock or len(column.cycles) == 1, "it has no cycle")
+    elif isinstance(column, OrderedColumn):
+        require(0 <= column.fill < max(1, len(column.levels)), "it has no valid level")
+    elif isinstance(column, TextColumn):
+        require(0 <= column.n_digits <= MOST_DIGITS, "it has no valid length of codes")
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -37,18 +37,21 @@ class Table:
     frame : DataFrame
     name : str
         The table's name in messages.
-    decimal : str
-        The decimal mark in text that looks like a number, "." or ",".
+    decimal : str or None
+        The decimal mark of numbers in text, "." or ",", where the user gives one.
     missing : tuple of str
         Cells that mean "no value", in addition to the usual ones.
+    shown_decimal : str or None
+        The decimal mark that the numbers of a file show.
     numbers : array (n,) or None
         Where these are some of the rows of a table, their numbers in it, for messages.
     """
 
     frame: "pandas.DataFrame"
     name: str = FRAME
-    decimal: str = "."
+    decimal: str | None = None
     missing: tuple[str, ...] = ()
+    shown_decimal: str | None = None
     numbers: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
@@ -63,6 +66,15 @@ class Table:
     def is_file(self) -> bool:
         """Whether the table came from a file, so that messages may name options of commands."""
         return self.name != FRAME
+
+    @property
+    def usual_decimal(self) -> str | None:
+        """The decimal mark of numbers that could have either."""
+        return self.decimal or self.shown_decimal
+
+    def marks(self, known: str) -> list[str]:
+        """Decimal marks with which to read a column: the user's, the column's, the file's, none."""
+        return list(dict.fromkeys([*filter(None, [self.decimal, known, self.shown_decimal]), ""]))
 
     def require(self, wanted: Collection[str], role: str) -> None:
         """Raise TableError if a wanted column is absent, and propose a similar name.
@@ -178,15 +190,23 @@ def _without_cells(column: "pandas.Series", no_value: set[str]) -> "pandas.Serie
 
 
 def collected(data: Any) -> Any:
-    """The frame that a LazyFrame of polars stands for; anything else as it is."""
-    is_lazy = hasattr(data, "collect") and hasattr(data, "collect_schema")
-    return data.collect() if is_lazy else data
+    """The frame that a LazyFrame of polars or a table of Arrow is; anything else as it is."""
+    if hasattr(data, "collect") and hasattr(data, "collect_schema"):
+        return data.collect()
+    return data.to_pandas() if hasattr(data, "column_names") else data
 
 
 def _as_frame(data: Any) -> "pandas.DataFrame":
     pandas, data = pandas_module(), collected(data)
     if isinstance(data, pandas.DataFrame):
-        return data
+        of_arrow = [isinstance(kind, pandas.ArrowDtype) for kind in data.dtypes]
+        if not any(of_arrow):
+            return data
+        columns = [
+            _from_arrow(data.iloc[:, j]) if arrow else data.iloc[:, j]
+            for j, arrow in enumerate(of_arrow)
+        ]
+        return pandas.concat(columns, axis=1)
     if hasattr(data, "columns") and hasattr(data, "schema"):  # polars
         return pandas.DataFrame({name: _from_polars(data[name]) for name in data.columns})
     if hasattr(data, "columns"):
@@ -208,14 +228,22 @@ def array_names(c: int) -> list[str]:
     return [f"x{j}" for j in range(c)]
 
 
+def _from_arrow(column: "pandas.Series") -> "pandas.Series":
+    """A column of Arrow with the type of pandas that means the same."""
+    values = column.array.__arrow_array__().to_pandas()
+    return values.set_axis(column.index).rename(column.name)
+
+
 def _from_polars(column: Any) -> "pandas.Series":
     """A column of polars with the type of pandas that means the same."""
     pandas, kind = pandas_module(), str(column.dtype)
     values = column.to_list()
     if kind.startswith(("Datetime", "Date", "Duration")):
         read = pandas.to_timedelta if kind.startswith("Duration") else pandas.to_datetime
-        utc = {"utc": True} if "time_zone='" in kind else {}
-        return pandas.Series(read(values, **utc))
+        if getattr(column.dtype, "time_zone", None):
+            zoned = pandas.Series(pandas.to_datetime(values, utc=True))
+            return zoned.dt.tz_convert(column.dtype.time_zone)
+        return pandas.Series(read(values))
     if kind.startswith("Enum"):
         return pandas.Series(
             pandas.Categorical(values, categories=list(column.dtype.categories), ordered=True)

@@ -1,5 +1,6 @@
 """Targets: those that users pass to `fit`, and columns of a table that a command predicts."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ from sklearn.utils import check_array, column_or_1d
 
 from ..checks.inputs import check_target_values
 from ..checks.values import check_no_gaps
-from .cells import to_numbers
+from .amounts import Written, how_written, read_amounts
+from .cells import LEADING_ZERO, cell_texts, to_numbers
+from .kinds import LEAST_SHARE
 from .table import Table, TableError
 
 Array = NDArray[np.float64]
@@ -66,16 +69,42 @@ def with_targets(table: Table, targets: tuple[str, ...]) -> tuple[Table, list[st
 
 
 def is_class(table: Table, targets: tuple[str, ...]) -> bool:
-    """Whether a target is text.
-
-    A target that is mostly numbers is not a class: TableError names its first cell of text.
-    """
+    """Whether a target is text, and not numbers in text."""
     text = [name for name in targets if table.frame[name].dtype.kind not in "iuf"]
-    for name in text:
-        numbers = to_numbers(table.frame[name].dropna(), table.decimal)
-        if len(numbers) and np.mean(~np.isnan(numbers)) > 0.5:
-            outputs(table, (name,), classify=False)
-    return bool(text)
+    return any(target_writing(table, name) is None for name in text)
+
+
+def target_writing(table: Table, name: str) -> Written | None:
+    """How most cells of a target of text are written as numbers; None if they are classes."""
+    column = table.frame[name]
+    texts = cell_texts(column).dropna() if column.dtype == object else column[:0]
+    if not len(texts) or any(isinstance(value, bool) for value in column):
+        return None
+    if texts.str.fullmatch(LEADING_ZERO).any():
+        return None
+    written = how_written(texts, table.usual_decimal)
+    return written if written.share > LEAST_SHARE[written.cells] else None
+
+
+def read_text(table: Table, names: list[str]) -> Table:
+    """The table with numbers for the text of targets that are written as numbers."""
+    read = {name: target_writing(table, name) for name in names}
+    numbers = {
+        name: outputs(table, (name,), classify=False)
+        for name, written in read.items()
+        if written is not None
+    }
+    return replace(table, frame=table.frame.assign(**numbers)) if numbers else table
+
+
+def target_notes(table: Table, targets: tuple[str, ...]) -> list[str]:
+    """A sentence for each target whose cells are read as numbers of another kind."""
+    written = {name: target_writing(table, name) for name in targets}
+    return [
+        f"The target {name!r} is read as {how.words}."
+        for name, how in written.items()
+        if how is not None and how.words
+    ]
 
 
 def outputs(table: Table, targets: tuple[str, ...], *, classify: bool) -> NDArray:
@@ -86,8 +115,12 @@ def outputs(table: Table, targets: tuple[str, ...], *, classify: bool) -> NDArra
     other = "pass --classify" if table.is_file else "use TableClassifier"
     Y = np.empty((len(table), len(targets)))
     for t, name in enumerate(targets):
-        Y[:, t] = to_numbers(table.frame[name], table.decimal)
-        wrong = np.flatnonzero(np.isnan(Y[:, t]) & table.frame[name].notna().to_numpy())
+        column, written = table.frame[name], target_writing(table, name)
+        if written is None:
+            Y[:, t] = to_numbers(column, table.usual_decimal or ".")
+        else:
+            Y[:, t] = read_amounts(cell_texts(column), written)
+        wrong = np.flatnonzero(np.isnan(Y[:, t]) & column.notna().to_numpy())
         if len(wrong):
             raise table.refuse(
                 name,

@@ -6,6 +6,7 @@ groups. A text that was not in the training data belongs to the group that is mo
 """
 
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,9 @@ MOST_GROUPS = 10
 # A value is a category of its own if it occurs so often, and in this share of the rows.
 LEAST_OFTEN, LEAST_SHARE = 5, 0.005
 
+# Codes of more digits than this lose no zeros.
+MOST_DIGITS = 64
+
 
 @dataclass(frozen=True)
 class TextColumn:
@@ -41,12 +45,15 @@ class TextColumn:
         Names of the groups of the others.
     centers : tuple of tuples of float
         The mean counts of pieces in each group.
+    n_digits : int
+        The length of all texts, where these are numbers and some begin with zeros; else 0.
     """
 
     name: str
     frequent: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     centers: tuple[tuple[float, ...], ...] = ()
+    n_digits: int = 0
 
     kind = "text"
     unit = ""
@@ -61,9 +68,10 @@ class TextColumn:
         most = MAX_CATEGORIES - MOST_GROUPS
         frequent = {text for text, count in counts.most_common(most) if count >= often}
         frequent |= {NO_VALUE} & counts.keys()
+        n_digits = _n_digits(counts.keys() - {NO_VALUE})
         rest = sorted(counts.keys() - frequent)
         if not rest:
-            return cls(name, tuple(sorted(frequent)))
+            return cls(name, tuple(sorted(frequent)), n_digits=n_digits)
         pieces = count_pieces(rest)
         n_groups = min(MOST_GROUPS, max(1, len(rest) // 3), len(np.unique(pieces, axis=0)))
         weights = np.array([counts[text] for text in rest], dtype=np.float64)
@@ -80,6 +88,7 @@ class TextColumn:
             tuple(sorted(frequent)),
             tuple(_different([names[k] for k in kept])),
             tuple(tuple(centers[k].tolist()) for k in kept),
+            n_digits,
         )
 
     @property
@@ -104,9 +113,10 @@ class TextColumn:
 
     def encode(self, table: Table) -> Array:
         """The features of a table, (n, f)."""
-        values, inverse = np.unique(
-            category_cells(table.frame[self.name]).astype(str), return_inverse=True
-        )
+        cells = category_cells(table.frame[self.name]).astype(str)
+        if self.n_digits:  # a code that was read as a number has lost its zeros
+            cells = np.array([c.zfill(self.n_digits) if c.isdecimal() else c for c in cells])
+        values, inverse = np.unique(cells, return_inverse=True)
         codes = {text: k for k, text in enumerate(self.frequent)}
         chosen = np.array([codes.get(text, -1) for text in values], dtype=np.intp)
         others = np.flatnonzero((chosen < 0) & (values != NO_VALUE))
@@ -127,6 +137,14 @@ class TextColumn:
     def unseen(self, table: Table) -> str | None:
         """Nothing: a new text belongs to the group that is most like it."""
         return None
+
+
+def _n_digits(texts: Set[str]) -> int:
+    """The length of codes that are all as long, and some of which begin with zeros; else 0."""
+    lengths = {len(text) if text.isdecimal() else 0 for text in texts}
+    zeros = any(text.startswith("0") for text in texts)
+    longest = max(lengths, default=0)
+    return longest if zeros and len(lengths) == 1 and longest <= MOST_DIGITS else 0
 
 
 def count_pieces(texts: list[str]) -> Array:
