@@ -286,3 +286,10 @@ def test_a_model_that_was_not_fitted_says_so():
     for method in ("predict", "explain", "predict_interval", "novelty"):
         with pytest.raises(NotFittedError, match="This TableRegressor instance is not fitted"):
             getattr(TableRegressor(), method)(messy(5)[0])
+
+
+def test_masked_cells_in_place_of_a_table_are_refused():
+    rows = np.ma.array(np.ones((3, 2)), mask=[[0, 0], [0, 1], [0, 0]])
+    for table in (rows, list(rows)):
+        with pytest.raises(ValueError, match=r"X must have .* entry \(1, 1\) is masked"):
+            TableRegressor().fit(table, [1.0, 2.0, 3.0])

@@ -7,7 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 
-from ..checks.inputs import check_classes, check_queries, validated_classes, validated_targets
+from ..checks.inputs import (
+    all_classes,
+    check_classes,
+    check_queries,
+    validated_classes,
+    validated_targets,
+)
 from ..io import register
 from ..models.calibration import Calibrated, calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -301,7 +307,7 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
         self, X: Any, y: Any, classes: ArrayLike | None = None
     ) -> tuple[Array, NDArray]:
         X, y = validated_classes(self, X, y)
-        self.classes_ = np.unique(y if classes is None else classes)
+        self.classes_ = all_classes(classes, y)
         return X, y
 
     def _numeric(self, y: NDArray) -> Array:

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_numpy, moved, namespace
-from ..checks.inputs import check_classes, validated_classes, validated_targets
+from ..checks.inputs import all_classes, check_classes, validated_classes, validated_targets
 from ..io import register
 from .calibration import Calibrated
 from .fall import FALL
@@ -399,7 +399,7 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
     ) -> None:
         """As for `FALLRegressor`; `classes` are all classes, where y may lack some."""
         X, y = validated_classes(self, X, y)
-        self._set_classes(np.unique(y if classes is None else classes))
+        self._set_classes(all_classes(classes, y))
         self._fit(X, moved(self._one_hot(y), X), sample_weight, None, siblings)
 
     def appended(
