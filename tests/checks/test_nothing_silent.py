@@ -2,6 +2,7 @@
 
 import traceback
 from datetime import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,31 @@ TARGETS = {
     "dates": (DATES.to_numpy(), "y must hold numbers, but holds times, such as 2020-01-01"),
     "dates of pandas": (pd.Series(DATES), "y must hold numbers, but holds times"),
     "durations": ((DATES - DATES[0]).to_numpy(), "y must hold numbers, but holds times"),
+    "dates in a list": (list(DATES.to_numpy()), "y must hold numbers, but holds times, such as 20"),
+    "durations in a list": (list((DATES - DATES[0]).to_numpy()), "holds times, such as 0"),
+    "days in a list": ([datetime(2020, 1, 1)] * N, "holds times, such as 2020-01-01"),
+    "one date": (with_third(y, DATES[0]), "y must hold numbers, but holds times, such as 2020"),
+    "date of a frame": (pd.DataFrame({"a": y, "b": DATES}), "holds times, such as 2020"),
+    "months": (pd.Series(pd.period_range("2020", periods=N)), r"entry 0 is Period.*of type Period"),
+    "text of a gap": (np.array(["nan", *y[1:].astype(str)]), "sample 0 has none"),
+    "bytes of a gap": (np.array(["nan", *y[1:].astype(str)]).astype("S"), "sample 0 has none"),
+    "text of an infinity": (
+        ["inf", *y[1:].astype(str)],
+        "y must hold finite numbers, but sample 0",
+    ),
+    "masked rows in a list": (
+        [np.ma.array([v, v], mask=[i == 3, False]) for i, v in enumerate(y)],
+        r"entry \(3, 0\) is masked",
+    ),
+    "records": (np.zeros(N, dtype=[("a", float)]), "entry 0 is .* of type void"),
+    "complex": (y + 1j, "Complex data not supported: y must hold real numbers, but holds"),
+    "one complex": (with_third(y, 1j), "Complex data not supported: y must hold real numbers"),
+    "Decimal": (with_third(y, Decimal("sNaN")), "but sample 2 has none"),
+    "a list": (with_third(y, {}), "y must hold numbers, but entry 2 is {}, of type dict"),
+    "uneven": ([[1.0, 2.0]] * (N - 1) + [[1.0]], "y must have rows of one length.* of 1 and of 2"),
+    "generator": ((v for v in y), "y must be an array, a list or a frame, but is a generator"),
+    "dict": (dict.fromkeys(range(N), 1.0), "y must be an array, a list or a frame, but is a dict"),
+    "set": (set(y), "y must be an array, a list or a frame, but is a set"),
 }
 
 
@@ -73,7 +99,7 @@ def test_targets_without_a_number_are_refused(estimator, targets, words):
 @pytest.mark.parametrize("estimator", ["single", "ensemble"])
 @pytest.mark.parametrize(("targets", "words"), TARGETS.values(), ids=TARGETS)
 def test_later_targets_without_a_number_are_refused(estimator, targets, words):
-    several = np.ndim(targets) == 2
+    several = getattr(targets, "ndim", 1) == 2
     fitted = REGRESSORS[estimator]().fit(X, X[:, :2] if several else y)
     for model in (REGRESSORS[estimator](), fitted):
         with pytest.raises(ValueError, match=words):
@@ -118,6 +144,22 @@ INPUTS = {
     ),
     "NaT": (with_third(X, pd.NaT), "X must have no gaps, but column 0 has one .* sample 2"),
     "huge": (with_third(np.zeros((N, 3)), HUGE), "column 0 has inf in sample 2"),
+    "dates in lists": ([[v] * 3 for v in DATES.to_numpy()], "column 0 holds times, such as 2020"),
+    "durations in lists": ([[np.timedelta64(1, "D")] * 3] * N, "column 0 holds times, such as 1"),
+    "masked rows in a list": (
+        [np.ma.array(row, mask=[False, i == 2, False]) for i, row in enumerate(X)],
+        r"X must .* entry \(2, 1\) is masked",
+    ),
+    "records": (np.zeros((N, 3), dtype=[("a", float)]), r"X must hold numbers.* of type void"),
+    "complex": (X + 1j, "Complex data not supported: X must hold real numbers"),
+    "lists": (with_third(X, [[1]]), r"column 0 has \[1\] in sample 2, of type list"),
+    "uneven": ([[1.0, 2.0, 3.0]] * (N - 1) + [[1.0]], "X must have rows of one length"),
+    "two of a name": (
+        pd.DataFrame(X, columns=["a", "b", "b"]),
+        "X must name each column once, but has two columns 'b'; rename one",
+    ),
+    "generator": ((row for row in X), "X must be an array, a list or a frame, but is a generator"),
+    "dict": ({"a": y}, "X must be an array, a list or a frame, but is a dict"),
 }
 
 
@@ -127,7 +169,7 @@ def test_inputs_that_are_no_numbers_are_refused(inputs, words):
         with pytest.raises((ValueError, TypeError), match=words):
             make().fit(inputs, y)
     model = REGRESSORS["single"]().fit(X, y)
-    if isinstance(inputs, pd.DataFrame):
+    if isinstance(inputs, pd.DataFrame) and inputs.columns.is_unique:
         inputs, words = inputs.to_numpy(), words.replace("'b'", "1")
     for call in (model.predict, model.explain, lambda Q: model.partial_fit(Q, y)):
         with pytest.raises((ValueError, TypeError), match=words):
@@ -147,6 +189,15 @@ def test_a_masked_array_without_a_masked_entry_is_an_array():
         (with_third(np.ones(N), None), "sample_weight must have a number .* sample 2 has none"),
         (with_third(np.ones(N), pd.NA), "sample_weight must have a number .* sample 2 has none"),
         (with_third(np.ones(N), HUGE), "sample_weight must hold finite numbers"),
+        (list(DATES.to_numpy()), "sample_weight must hold numbers, but holds times"),
+        (list((DATES - DATES[0]).to_numpy()), "sample_weight must hold numbers, but holds times"),
+        (np.ones(N, complex), "Complex data not supported: sample_weight must hold real"),
+        ((1.0 for _ in y), "sample_weight must be an array, a list or a frame, but is a generator"),
+        (
+            with_third(np.ones(N), 1e300, float),
+            r"0 or from 1e-140 to 1e\+140, .* entry 2 is 1e\+300",
+        ),
+        (np.full(N, 1e-320), r"sample_weight must be 0 or from 1e-140 to 1e\+140, .* entry 0 is 1"),
     ],
 )
 def test_sample_weights_that_are_no_numbers_are_refused(weights, words):
@@ -156,6 +207,89 @@ def test_sample_weights_that_are_no_numbers_are_refused(weights, words):
     model = REGRESSORS["single"]().fit(X, y, np.ones(N))
     with pytest.raises(ValueError, match=words):
         model.partial_fit(X, y, weights)
+
+
+@pytest.mark.parametrize("neighborhood", ["euclidean", "learned", "forest", "boosted", "piecewise"])
+def test_weights_of_any_size_that_is_taken_give_a_finite_model(neighborhood):
+    for weights in (with_third(np.ones(N), 1e140, float), np.where(THIRD, 1.0, 1e-140)):
+        model = FALLRegressor(5, neighborhood=neighborhood, n_neighbors=1, random_state=0)
+        model.fit(X, y, weights).partial_fit(X, y, weights)
+        explanation = model.explain(X)
+        for found in (explanation.baseline, explanation.coef, explanation.prediction):
+            assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_text_of_any_length_names_classes(estimator):
+    labels = np.where(y > 0, "high", "low")
+    texts = labels.astype(np.dtypes.StringDType())
+    assert list(estimator().fit(X, texts).predict(X)) == list(estimator().fit(X, labels).predict(X))
+
+
+@pytest.mark.parametrize("estimator", ["single", "ensemble"])
+@pytest.mark.parametrize(
+    ("labels", "classes", "words"),
+    [
+        (LABELS, [0, 1, np.nan], "classes must be a list of all classes, .* without gaps"),
+        (LABELS.astype(str), ["0", "1", None], "classes must be a list of all classes"),
+        (LABELS.astype(str), ["0", "1", np.nan], "classes must be a list of all classes"),
+        (LABELS, np.ma.array([0, 1, 2], mask=[0, 0, 1]), "classes must .* entry 2 is masked"),
+        (LABELS, [], "classes must be a list of all classes, at least one"),
+        (LABELS, [[0, 1]], "classes must be a list of all classes"),
+        (LABELS, [0], "classes must name every class, but y has 1, which is not among"),
+        (LABELS, [{}, 0, 1], "classes must hold labels of one kind.* dict and int"),
+    ],
+)
+def test_classes_that_are_none_are_refused(estimator, labels, classes, words):
+    fitted = CLASSIFIERS[estimator]().fit(X, labels)
+    for model in (CLASSIFIERS[estimator](), fitted):
+        words = words if model is not fitted else words.split(", but y has")[0].split(" name")[0]
+        with pytest.raises((ValueError, TypeError), match=words):
+            model.partial_fit(X, labels, classes=classes)
+
+
+@pytest.mark.parametrize(
+    "indices",
+    [
+        [2**64 - 1],
+        np.array([2**64 - 1], np.uint64),
+        [2**70],
+        [np.timedelta64(3, "D")],
+        [[1], [2, 3]],
+    ],
+)
+def test_numbers_of_no_sample_are_refused(indices):
+    model = REGRESSORS["single"]().fit(X, y)
+    for call in (model.forget, model.local_models, model.explain_samples):
+        with pytest.raises(ValueError, match="indices must"):
+            call(indices)
+    assert model.n_samples_fit_ == N
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        np.ma.array([0.5], mask=[True]),
+        [HUGE],
+        "a",
+        [],
+        [[0.5]],
+        [0.5, [0.5]],
+        sparse.csr_array([[0.5]]),
+        [np.nan],
+        None,
+        [1j],
+    ],
+)
+def test_levels_that_are_none_are_refused(levels):
+    with pytest.raises(ValueError, match="quantiles"):
+        REGRESSORS["single"]().fit(X, y).predict_quantiles(X, levels)
+
+
+@pytest.mark.parametrize("coverage", [HUGE, -HUGE, np.nan, "0.9", None, [0.9], 1j, True, 0])
+def test_coverages_that_are_none_are_refused(coverage):
+    with pytest.raises(ValueError, match="coverage must be above 0 and below 1"):
+        REGRESSORS["single"]().fit(X, y).predict_interval(X, coverage)
 
 
 @pytest.mark.parametrize("nothing", [None, np.nan, pd.NaT, pd.NA])
@@ -178,6 +312,20 @@ def test_graphs_of_no_real_numbers_are_refused(value):
     graph.data[3] = value
     with pytest.raises(ValueError, match="graph must hold finite real numbers, but holds"):
         FALLRegressor(5).fit(X, y, graph=graph)
+
+
+def test_groups_without_an_order_are_refused():
+    with pytest.raises(TypeError, match=r"groups must hold labels of one kind.* but holds dict"):
+        REGRESSORS["search"]().fit(X, y, groups=[{}] * N)
+    with pytest.raises(ValueError, match="groups must have rows of one length"):
+        REGRESSORS["search"]().fit(X, y, groups=[[1]] * (N - 1) + [[1, 2]])
+
+
+@pytest.mark.parametrize("features", [[[0], [1, 2]], [np.timedelta64(1, "D")], [2**64 - 1], ["a"]])
+@pytest.mark.parametrize("name", ["indicators", "neighborhood_features"])
+def test_numbers_of_no_feature_are_refused(name, features):
+    with pytest.raises(ValueError, match=f"{name} must"):
+        FALLRegressor(5, **{name: features}).fit(X, y)
 
 
 def test_a_masked_graph_is_refused():

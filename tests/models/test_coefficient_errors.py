@@ -127,3 +127,10 @@ def test_columns_of_a_table_have_the_errors_of_what_their_text_adds():
     assert (why.coef_std[:, 1] > 0).all()
     assert model.predict_interval(frame[:5]).shape == (5, 2)
     assert model.novelty(frame[:5]).shape == (5,)
+
+
+def test_errors_are_finite_wherever_the_coefficients_are():
+    X, y = without_curvature(60)
+    one = FALLRegressor(5, random_state=0).fit(X, y).explain(X[:3])
+    tiny = FALLRegressor(5, random_state=0).fit(X * 1e-139, y * 1e139).explain(X[:3] * 1e-139)
+    assert_allclose(tiny.coef_std, one.coef_std * 1e278, rtol=1e-6)

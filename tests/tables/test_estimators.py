@@ -270,7 +270,7 @@ def test_other_classes_than_those_of_the_first_call_are_refused(inside):
     frame, price = messy(60)
     labels = np.where(price > 60, "dear", "cheap")
     model = TableClassifier(inside, random_state=0)
-    with pytest.raises(ValueError, match=r"y has the class 'dear'.* name all classes in its first"):
+    with pytest.raises(ValueError, match="classes must name every class, but y has 'dear'"):
         model.partial_fit(frame, labels, classes=["cheap", "none"])
     assert not model.__sklearn_is_fitted__()
     model.partial_fit(frame, labels, classes=["dear", "cheap"])
@@ -349,3 +349,10 @@ def test_a_model_that_was_not_fitted_says_so():
     for method in ("predict", "explain", "predict_interval", "novelty"):
         with pytest.raises(NotFittedError, match="This TableRegressor instance is not fitted"):
             getattr(TableRegressor(), method)(messy(5)[0])
+
+
+def test_masked_cells_in_place_of_a_table_are_refused():
+    rows = np.ma.array(np.ones((3, 2)), mask=[[0, 0], [0, 1], [0, 0]])
+    for table in (rows, list(rows)):
+        with pytest.raises(ValueError, match=r"X must have .* entry \(1, 1\) is masked"):
+            TableRegressor().fit(table, [1.0, 2.0, 3.0])

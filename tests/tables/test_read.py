@@ -180,3 +180,11 @@ def test_a_file_that_does_not_exist_is_named_with_a_similar_one(tmp_path):
         read_table(tmp_path / "nowhere" / "houses.csv")
     with pytest.raises(TableError, match="is a folder"):
         read_table(tmp_path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_cell_that_goes_on_behind_its_quotes_is_named(read, end):
+    with pytest.raises(TableError, match='row 2: the cell "1"2 goes on behind its closing quote'):
+        read(end.join(["a,b", '1,"x"', '"1"2,"y"', ""]))
+    found = read(end.join(["a,b", '1,"x" ', '"2" ,"y ""z"""', ""]))
+    assert list(found.frame["b"]) == ["x", 'y "z"']

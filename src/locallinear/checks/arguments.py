@@ -9,7 +9,8 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
 from ..arrays import from_device
-from .values import check_no_gaps, check_not_masked, check_numbers
+from .inputs import LARGEST
+from .values import check_even, check_no_gaps, check_not_masked, check_numbers, sortable
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -40,6 +41,13 @@ def check_sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> Arr
         raise ValueError(
             f"sample_weight must not be negative, but entry {np.argmax(weights < 0)} is "
             f"{weights[np.argmax(weights < 0)]}; use 0 to leave a sample out"
+        )
+    odd = (weights > LARGEST) | ((weights > 0) & (weights < 1 / LARGEST))
+    if odd.any():
+        raise ValueError(
+            f"sample_weight must be 0 or from {1 / LARGEST} to {LARGEST}, so that sums of squares "
+            f"are finite, but entry {np.argmax(odd)} is {weights[odd][0]:.3g}; only ratios of "
+            "weights count"
         )
     return weights
 
@@ -78,7 +86,7 @@ def check_groups(groups: ArrayLike | None, n_samples: int) -> NDArray | None:
     if groups is None:
         return None
     check_no_gaps(groups, "groups", "a group")
-    found = np.asarray(groups)
+    found = sortable(groups, "groups")
     if found.shape != (n_samples,):
         raise ValueError(
             f"groups must have one entry per training sample, so shape ({n_samples},), but has "
@@ -142,20 +150,24 @@ def _first_odd(values: NDArray) -> Any:
 def check_indices(indices: ArrayLike, n_samples: int) -> Rows:
     """Sample numbers as an array of integers from 0 to n - 1; negative ones count from the end."""
     check_not_masked(indices, "indices")
+    check_even(indices, "indices")
     indices = np.atleast_1d(np.asarray(indices))
-    if indices.ndim != 1 or not (np.issubdtype(indices.dtype, np.integer) or indices.size == 0):
+    if indices.ndim != 1 or not (indices.dtype.kind in "iu" or indices.size == 0):
         hint = "; np.flatnonzero turns a mask into them" if indices.dtype == bool else ""
         raise ValueError(
             "indices must be whole numbers that name samples, but are values of type "
             f"{indices.dtype} in shape {indices.shape}{hint}"
         )
-    indices = indices.astype(np.intp)
+    if indices.size == 0:
+        return indices.astype(np.intp)
+    # Compared as they are: numbers that are too large for an index would become others.
     unknown = (indices < -n_samples) | (indices >= n_samples)
     if unknown.any():
         raise ValueError(
             f"indices must name samples from 0 to {n_samples - 1}, or from -1 to {-n_samples} "
             f"counted from the end, but one is {indices[unknown][0]}"
         )
+    indices = indices.astype(np.intp)
     return np.where(indices < 0, indices + n_samples, indices)
 
 
@@ -171,13 +183,10 @@ def check_features(
     """
     if features is None:
         return None
-    found = np.unique(features)
-    if (
-        np.ndim(features) != 1
-        or not len(found)
-        or not np.issubdtype(found.dtype, np.integer)
-        or not 0 <= found[0] <= found[-1] < n_features
-    ):
+    check_even(features, argument)
+    given = np.asarray(features)
+    found = np.unique(given) if given.dtype.kind in "iu" else np.empty(0)
+    if given.ndim != 1 or not len(found) or not 0 <= found[0] <= found[-1] < n_features:
         raise ValueError(
             f"{argument} must be numbers of features, at least one and each from 0 to "
             f"{n_features - 1}, but is {features!r}; {otherwise}"
@@ -187,23 +196,33 @@ def check_features(
 
 def check_coverage(coverage: Any) -> float:
     """The share of targets that intervals or sets contain."""
-    if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+    if not isinstance(coverage, Real) or not coverage > 0 or not coverage < 1:  # type: ignore[operator]
         raise ValueError(
-            f"coverage must be above 0 and below 1, but is {coverage!r}; 0.9 means nine of ten "
-            "targets"
+            f"coverage must be above 0 and below 1, but is {_short(coverage)}; 0.9 means nine of "
+            "ten targets"
         )
     return float(coverage)
 
 
 def check_levels(quantiles: ArrayLike) -> Array:
     """Levels of quantiles as an array (l,)."""
-    levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+    levels = np.empty(0)
+    if not issparse(quantiles):
+        levels = np.atleast_1d(
+            _array(quantiles, "quantiles", ensure_2d=False, allow_nd=True, ensure_min_samples=0)
+        )
+    if levels.ndim != 1 or not len(levels) or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(
-            f"quantiles must be levels above 0 and below 1, but are {quantiles!r}; 0.5 is the "
-            "median"
+            f"quantiles must be levels above 0 and below 1, at least one, but are "
+            f"{_short(quantiles)}; 0.5 is the median"
         )
     return levels
+
+
+def _short(value: Any) -> str:
+    """A value as messages show it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def check_method(method: Any) -> str:

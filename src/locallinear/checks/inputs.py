@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,7 +15,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import from_device, moved, namespace, precision, to_numpy
 from .devices import check_same_place, same_place, stays_on_device
-from .values import TIMES, check_no_gaps, check_numbers, is_missing
+from .values import (
+    COMPLEX,
+    TEXT,
+    TIMES,
+    check_even,
+    check_no_gaps,
+    check_not_masked,
+    check_numbers,
+    first_odd,
+    is_missing,
+    sortable,
+)
 
 Array = NDArray[np.float64]
 
@@ -29,7 +41,7 @@ def validated(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
         xp = namespace(X)
         dtype = [xp.float64, xp.float32]
     else:
-        check_numbers(X, "X")
+        _check_cells(X)
     try:
         checked = validate_data(estimator, X, dtype=dtype, **options)
         if not options["reset"]:
@@ -37,10 +49,10 @@ def validated(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
         return checked
     except (TypeError, ValueError, OverflowError) as error:
         X = from_device(X)
-        other = _other_values(X) if isinstance(error, TypeError) else None
-        message = _text_or_dates(X) or _gap_or_infinity(X)
-        if message is None and other is not None:
+        other = _other_value(X)
+        if other is not None:
             raise TypeError(f"{other} ({error})") from error
+        message = _gap_or_infinity(X)
         if message is None:
             raise
         raise ValueError(message) from error
@@ -68,10 +80,10 @@ def validated_classes(
     y = from_device(y)
     if stays_on_device(estimator, X):
         check_no_gaps(y, "y", "a class")
-        labels = _check_labels(np.asarray(y))
+        labels = _check_labels(np.asarray(_known_text(y)))
         return _targets_like_inputs(estimator, X, np.zeros(len(labels)), reset)[0], labels
     check_no_gaps(y, "y", "a class")
-    X, y = validated(estimator, X, y=y, reset=reset)
+    X, y = validated(estimator, X, y=_known_text(y), reset=reset)
     _check_magnitudes(X, "X", allow_tiny=not reset)
     return X, _check_labels(y)
 
@@ -131,11 +143,42 @@ def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
 
 def check_classes(classes: ArrayLike | None, known: NDArray) -> None:
     """Refuse other classes in a later call of partial_fit than in the first."""
-    if classes is not None and not np.array_equal(np.unique(classes), known):
+    if classes is not None:
+        found = _named_classes(classes)
+        if not np.array_equal(found, known):
+            raise ValueError(
+                f"classes must be those of the first call, {known.tolist()}, but are "
+                f"{found.tolist()}; fit a new model for other classes"
+            )
+
+
+def all_classes(classes: ArrayLike | None, y: NDArray) -> NDArray:
+    """All classes in order: those of the labels y, or those that a user names."""
+    found = np.unique(y)
+    if classes is None:
+        return found
+    named = _named_classes(classes)
+    unknown = ~np.isin(found, named)
+    if unknown.any():
         raise ValueError(
-            f"classes must be those of the first call, {known.tolist()}, but are "
-            f"{np.unique(classes).tolist()}; fit a new model for other classes"
+            f"classes must name every class, but y has {found[unknown].tolist()[0]!r}, which is "
+            f"not among {named.tolist()}"
         )
+    return named
+
+
+def _named_classes(classes: Any) -> NDArray:
+    """Classes that a user names, in order, of which none is missing."""
+    check_not_masked(classes, "classes")
+    check_even(classes, "classes")
+    # Text would swallow a NaN: np.asarray(["a", nan]) holds the text "nan".
+    cells = np.asarray(classes, dtype=None if hasattr(classes, "dtype") else object)
+    if cells.ndim != 1 or not len(cells) or any(map(is_missing, cells.tolist())):
+        raise ValueError(
+            "classes must be a list of all classes, at least one, without gaps, but is "
+            f"{classes!r}; leave None and NaN out"
+        )
+    return np.unique(sortable(classes, "classes"))
 
 
 def check_known_labels(y: NDArray, known: NDArray) -> None:
@@ -190,32 +233,40 @@ def check_sizes(sizes: Array, name: str, limit: float = LARGEST) -> None:
         )
 
 
-def _text_or_dates(X: Any) -> str | None:
-    """An error message about the first column of X with text or dates; None if there is none."""
-    cells = np.asarray(X, dtype=object)
-    for j in range(cells.shape[1] if cells.ndim == 2 else 0):
-        column = _column_name(X, j)
-        times = (cell for cell in cells[:, j] if isinstance(cell, TIMES))
-        time = next((cell for cell in times if not is_missing(cell)), None)
-        if time is not None:
-            return (
-                f"X must hold numbers, but column {column} holds times, such as {time}; turn them "
-                "into numbers, for example days since the first date"
-            )
-        text = _first_text(cells[:, j])
-        if text is not None:
-            return (
-                f"X must hold numbers, but column {column} holds text, such as {text!r}; turn it "
-                "into numbers, for example with scikit-learn's OneHotEncoder, or use "
-                "TableRegressor or TableClassifier, which take text as it is"
-            )
-    return None
+def _check_cells(X: Any) -> None:
+    """Refuse what has no cells, cells that are masked, records, times and text.
+
+    Cells of other types are left to scikit-learn, whose error `validated` puts in words.
+    """
+    if not getattr(getattr(X, "columns", None), "is_unique", True):
+        name = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"X must name each column once, but has two columns {name!r}; rename one")
+    odd = first_odd(X, "X")
+    if odd is None:
+        return
+    place, cell = odd
+    typed = isinstance(X, np.ndarray) and X.dtype.kind != "O"  # then all columns are alike
+    named = len(place) == 2 and not typed
+    if named and isinstance(cell, TIMES):
+        raise ValueError(
+            f"X must hold numbers, but column {_column_name(X, place[1])} holds times, such as "
+            f"{cell}; turn them into numbers, for example days since the first date"
+        )
+    if named and isinstance(cell, TEXT):
+        raise ValueError(
+            f"X must hold numbers, but column {_column_name(X, place[1])} holds text, such as "
+            f"{cell!r}; turn it into numbers, for example with scikit-learn's OneHotEncoder, or "
+            "use TableRegressor or TableClassifier, which take text as it is"
+        )
+    refused = cell is np.ma.masked or isinstance(cell, (*TIMES, *TEXT, *COMPLEX, np.void))
+    if refused or (not place and not issparse(X)):
+        check_numbers(X, "X")
 
 
 def _gap_or_infinity(X: Any) -> str | None:
     """An error message about the first missing or infinite cell of X; None if there is none."""
     cells = np.asarray(X)
-    if cells.ndim != 2 or cells.dtype.kind not in "fO":
+    if cells.ndim != 2 or cells.dtype.kind not in "fOSUT":
         return None
     values = _numbers(cells)
     unusable = np.argwhere(~np.isfinite(values))
@@ -235,35 +286,37 @@ def _gap_or_infinity(X: Any) -> str | None:
     )
 
 
-def _other_values(X: Any) -> str | None:
-    """An error message about the first cell of X that is no number; None if there is none."""
-    cells = np.asarray(X)
-    if cells.ndim == 2 and cells.dtype.kind == "O":
-        for (i, j), cell in np.ndenumerate(cells):
-            try:
-                float(cell)
-            except (TypeError, ValueError):
-                return (
-                    f"X must hold numbers, but column {_column_name(X, j)} has {cell!r} in sample "
-                    f"{i}, of type {type(cell).__name__}; turn such values into numbers"
-                )
-    return None
+def _other_value(X: Any) -> str | None:
+    """An error message about the first cell of X that is neither a number nor missing."""
+    odd = first_odd(X, "X")
+    if odd is None or len(odd[0]) != 2:
+        return None
+    (i, j), cell = odd
+    return (
+        f"X must hold numbers, but column {_column_name(X, j)} has {cell!r} in sample {i}, of type "
+        f"{type(cell).__name__}; turn such values into numbers"
+    )
 
 
 def check_target_values(y: Any) -> None:
     """Refuse targets of a regression that are masked, times, text, missing or infinite."""
-    check_numbers(y, "y")
-    _check_no_text(y)
+    if issparse(y):
+        raise TypeError("y must be a dense array, but is sparse; pass y.toarray()")
+    check_numbers(
+        y,
+        "y",
+        if_text="for classes use FALLClassifier, FALLEnsembleClassifier or TableClassifier",
+    )
     _check_targets_known(y)
 
 
 def _check_targets_known(y: Any) -> None:
     """Refuse targets of a regression that are missing or infinite.
 
-    scikit-learn would turn None into NaN after it has looked for NaN.
+    scikit-learn would turn None, and the text "nan", into NaN after it has looked for NaN.
     """
     cells = np.asarray(y)
-    if cells.ndim not in (1, 2) or not cells.size or cells.dtype.kind not in "fO":
+    if cells.ndim not in (1, 2) or not cells.size or cells.dtype.kind not in "fOSUT":
         return
     values = _numbers(cells.reshape(len(cells), -1))
     unusable = np.argwhere(~np.isfinite(values))
@@ -304,38 +357,14 @@ def _column_name(X: Any, j: int) -> str:
     return str(j) if names is None else repr(str(names[j]))
 
 
-def _check_no_text(y: Any) -> None:
-    """Refuse text as targets of a regression."""
-    if getattr(y, "dtype", None) is None or np.asarray(y).dtype.kind in "OUST":
-        text = _first_text(np.asarray(y, dtype=object).ravel())
-        if text is not None:
-            raise ValueError(
-                f"y must hold numbers, but holds text, such as {text!r}; for classes use "
-                "FALLClassifier, FALLEnsembleClassifier or TableClassifier"
-            )
-
-
-def _first_text(cells: NDArray) -> str | None:
-    """The first text that is not a number."""
-    for cell in cells:
-        if isinstance(cell, str):
-            try:
-                float(cell)
-            except ValueError:
-                return cell
-    return None
-
-
 def _check_labels(y: NDArray) -> NDArray:
     """Class labels (n,), all of one type."""
     if y.dtype == object:
-        try:
-            np.unique(y)
-        except TypeError:
-            kinds = sorted({type(label).__name__ for label in y.ravel()})
-            raise TypeError(
-                "y must hold labels of one kind, all text or all numbers, but holds "
-                f"{' and '.join(kinds)}; turn all labels into text with str"
-            ) from None
+        sortable(y, "y")
     check_classification_targets(y)
     return column_or_1d(y)
+
+
+def _known_text(y: Any) -> Any:
+    """Labels as scikit-learn knows text: of one length, or objects."""
+    return y.astype(object) if getattr(getattr(y, "dtype", None), "kind", None) == "T" else y

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-from ..checks.inputs import check_classes
+from ..checks.inputs import all_classes, check_classes
 from ..kernels.local.probabilities import class_probabilities
 from ..models import estimators as local
 from .fall import DaskFALL
@@ -199,7 +199,7 @@ feature_names_in_
     def fit_tables(self, tables: Tables, classes: ArrayLike | None = None) -> Self:
         """Fit samples that `read` has checked; `classes` as for `partial_fit`."""
         tables.check_fit()
-        self.classes_ = tables.classes if classes is None else np.unique(classes)
+        self.classes_ = all_classes(classes, tables.classes)
         _check_known(tables, self.classes_)
         self._target_names = [str(label) for label in self.classes_]
         self._fit(tables)

@@ -8,8 +8,8 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit
 from sklearn.metrics import accuracy_score, r2_score
 
 from ..checks.inputs import (
+    all_classes,
     check_classes,
-    check_known_labels,
     check_queries,
     validated_classes,
     validated_targets,
@@ -307,8 +307,7 @@ class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
         self, X: Any, y: Any, classes: ArrayLike | None = None
     ) -> tuple[Array, NDArray]:
         X, y = validated_classes(self, X, y)
-        self.classes_ = np.unique(y if classes is None else classes)
-        check_known_labels(y, self.classes_)
+        self.classes_ = all_classes(classes, y)
         return X, y
 
     def _numeric(self, y: NDArray) -> Array:

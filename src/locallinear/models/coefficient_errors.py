@@ -46,6 +46,10 @@ def combination_errors(
     members = estimator.members
     (q, p, d), m = combinations.shape, variances.shape[1]
     n_near = sum(member.n_neighbors for member in members)
+    # Squares of the combinations stay finite in any units. Powers of two change no digit.
+    sizes = np.abs(combinations * unit_factors(members[0])).max(axis=2, keepdims=True)
+    sizes = np.ldexp(1.0, np.frexp(sizes)[1])
+    combinations = combinations / sizes
     out = np.empty((q, p, m))
     for chunk in row_chunks(q, p * 8 * (16 * d + 4 * n_near * m)):
         left_out = None if without is None else without[chunk]
@@ -69,7 +73,7 @@ def combination_errors(
         spread = typical_spread(np.concatenate(values, axis=1), of_all)
         differ = np.maximum(spread**2 - by_noise, 0.0)
         out[chunk] = np.sqrt((of_mean + of_members) / 2 + flattened**2 + differ)
-    return out
+    return out * sizes
 
 
 def _flattened(member: Member, rows: csr_array, functionals: Array, coef: Array) -> Array:

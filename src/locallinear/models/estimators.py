@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_numpy, moved, namespace
 from ..checks.inputs import (
+    all_classes,
     check_classes,
     check_known_labels,
     validated_classes,
@@ -404,7 +405,7 @@ class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
     ) -> None:
         """As for `FALLRegressor`; `classes` are all classes, where y may lack some."""
         X, y = validated_classes(self, X, y)
-        self._set_classes(np.unique(y if classes is None else classes))
+        self._set_classes(all_classes(classes, y))
         self._fit(X, moved(self._one_hot(y), X), sample_weight, None, siblings)
 
     def appended(

@@ -65,7 +65,7 @@ def _as_sparse(graph: Any) -> sparse.csr_array:
             f"but is a {type(graph).__name__} of {np.ndim(graph)} dimensions; "
             "sklearn.neighbors.kneighbors_graph makes one, and sample weights are not supported"
         )
-    check_numbers(graph, "graph")
+    check_numbers(graph.data if sparse.issparse(graph) else graph, "graph")
     graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
     return sparse.csr_array(graph)
 

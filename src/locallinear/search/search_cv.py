@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights
-from ..checks.inputs import check_known_labels
+from ..checks.inputs import all_classes
 from ..checks.parameters import GEOMETRY, N_JOBS, Floats
 from ..models.fall import FALL
 from ..runtime.budgets import Budget
@@ -134,9 +134,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
     ) -> None:
         """Search and fit, as an estimator that nobody reads yet."""
         inputs, targets = self._check_samples(X, y)
-        known = {} if classes is None else {"classes": np.unique(classes)}
-        if known:
-            check_known_labels(targets, known["classes"])
+        known = {} if classes is None else {"classes": all_classes(classes, targets)}
         weights = check_sample_weights(sample_weight, len(inputs))
         seed = fixed_seed(self.random_state)
         splits = make_splits(

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import validate_data
 
+from ..checks.values import check_not_masked
 from .cells import pandas_module
 from .encoding import Encoding
 from .kinds import Wanted, check_types
@@ -104,6 +105,7 @@ def _first_table(estimator: BaseEstimator, X: Any) -> Table:
 
 
 def _checked_array(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray:
+    check_not_masked(X, "X")
     values = np.asarray(X)
     numeric = values.dtype.kind in "biufc"
     return validate_data(

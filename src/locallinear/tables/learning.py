@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_groups, check_sample_weights, check_some_weight
+from ..checks.inputs import all_classes
 from ..checks.parameters import N_JOBS, Floats
 from ..io import save
 from ..models.moments import Kept
@@ -147,7 +148,7 @@ class TableEstimator(TableAnswers):
             seed=seed,
             verbose=self.verbose,
             budget=budget,
-            classes=None if classes is None else np.unique(classes),
+            classes=None if classes is None else all_classes(classes, targets),
         )
         self._choose_scale(task)
         task = replace(task, y=self.to_model_scale(targets, weights))

@@ -17,7 +17,7 @@ import numpy as np
 
 from .amounts import THOUSANDS, usual_decimal
 from .cells import LEADING_ZERO, MISSING, pandas_module, to_numbers, values_in
-from .table import Table, TableError, as_table, check_names
+from .table import Table, TableError, as_table, check_names, shortened
 
 if TYPE_CHECKING:
     import pandas
@@ -228,26 +228,42 @@ def _parsed(cells: list[str | None], decimal: str | None, text: bool) -> "pandas
     return pandas_module().Series(numbers)
 
 
-def _rows(content: str, delimiter: str) -> list[list[str]]:
+def _rows(content: str, delimiter: str, *, strict: bool = False) -> list[list[str]]:
     """The cells of each line of a CSV file that is not empty."""
     limit = csv.field_size_limit(LONGEST_CELL)
     try:
-        return [
-            row for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter) if row
-        ]
+        lines = io.StringIO(content, newline="")
+        return [row for row in csv.reader(lines, delimiter=delimiter, strict=strict) if row]
     finally:
         csv.field_size_limit(limit)
 
 
 def _closed_rows(path: Path, content: str, delimiter: str) -> list[list[str]]:
-    """The rows of a CSV file, or TableError if a quote in it never ends."""
-    rows = _rows(f"{content}\n{END}", delimiter)
+    """The rows of a CSV file, or TableError if a quote in it never ends, or ends within a cell."""
+    content = f"{content}\n{END}"
+    try:
+        rows = _rows(content, delimiter, strict=True)
+    except csv.Error:
+        _check_ends_of_quotes(path, content, delimiter)
+        rows = _rows(content, delimiter)
     if rows.pop() != [END]:  # a cell that never ends has swallowed it
         raise TableError(
             f'{path}: a cell in row {len(rows)} begins with a quote (") that is never closed; '
             "close or remove it."
         )
     return rows
+
+
+def _check_ends_of_quotes(path: Path, content: str, delimiter: str) -> None:
+    """Raise TableError where a cell goes on behind its closing quote; spaces may follow."""
+    mark = re.escape(delimiter)
+    stray = re.search(rf'(?:^|{mark})("(?:[^"]|"")*" *[^{mark}"\s][^{mark}\n]*)', content, re.M)
+    if stray is not None:
+        raise TableError(
+            f"{path}, row {content.count(chr(10), 0, stray.start(1))}: the cell "
+            f'{shortened(stray[1])} goes on behind its closing quote ("); remove the quotes, or '
+            "double those that belong to the cell."
+        )
 
 
 def find_delimiter(content: str) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 
 from ..checks.inputs import check_target_values
-from ..checks.values import check_no_gaps
+from ..checks.values import check_no_gaps, sortable
 from .amounts import Written, how_written, read_amounts
 from .cells import LEADING_ZERO, cell_texts, to_numbers
 from .kinds import LEAST_SHARE
@@ -19,9 +19,9 @@ Array = NDArray[np.float64]
 
 def numeric_targets(y: Any, who: str) -> tuple[Array, list[str]]:
     """Targets as numbers, (n,) or (n, m), and their names; `who` is for messages."""
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asanyarray(y)
-    check_target_values(values)
-    if values.dtype.kind in "OUS":
+    check_target_values(y)
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if values.dtype.kind in "OUST":
         values = values.astype(np.float64)
     found = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y", estimator=who)
     if found.ndim == 2 and found.shape[1] == 1 and not hasattr(y, "columns"):
@@ -36,6 +36,8 @@ def class_labels(y: Any, who: str) -> tuple[NDArray, list[str]]:
     check_no_gaps(y, "y", "a class")
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     labels = column_or_1d(values, warn=True)
+    if labels.dtype.kind in "OT":
+        labels = sortable(labels.astype(object), "y")
     if labels.dtype == object and all(isinstance(label, str) for label in labels):
         labels = labels.astype(str)
     elif labels.dtype.kind == "f":

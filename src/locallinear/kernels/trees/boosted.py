@@ -194,6 +194,8 @@ def _best_histogram_split(
                 continue
             if n - n_left < min_leaf:
                 break
+            if not 0.0 < left < whole:  # lost to rounding beside the weights of the other side
+                continue
             explained = -base
             for t in range(m):
                 explained += low[t] ** 2 / left + (total[t] - low[t]) ** 2 / (whole - left)

@@ -89,7 +89,10 @@ def _range(ranks, rows, first, end):
 
 @njit(cache=True, nogil=True)
 def _explained(ranks, targets, mass, rows, first, end, at, whole, total, low):
-    """Squares of the targets that the means on both sides of a cut explain."""
+    """Squares of the targets that the means on both sides of a cut explain.
+
+    None where the weights of one side are lost to rounding beside those of the other.
+    """
     left = 0.0
     low[:] = 0.0
     for a in range(first, end):
@@ -98,6 +101,8 @@ def _explained(ranks, targets, mass, rows, first, end, at, whole, total, low):
             left += mass[i]
             for t in range(len(low)):
                 low[t] += mass[i] * targets[i, t]
+    if not 0.0 < left < whole:
+        return 0.0
     out = 0.0
     for t in range(len(low)):
         out += low[t] ** 2 / left + (total[t] - low[t]) ** 2 / (whole - left)
