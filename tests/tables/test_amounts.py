@@ -137,8 +137,15 @@ def test_a_new_cell_is_read_as_the_column_was():
 def test_a_mark_that_training_did_not_show_is_not_guessed():
     encoding = fit_encoding(as_table(pd.DataFrame({"v": ["$120", "$850"]})))
     assert encoding.inputs(as_table(pd.DataFrame({"v": ["$12.50"]}))).iloc[0, 0] == 12.5
-    with pytest.raises(TableError, match="expected a number"):
+    with pytest.raises(TableError, match="could begin decimals or stand between thousands"):
         encoding.inputs(as_table(pd.DataFrame({"v": ["$1.234"]})))
+
+
+def test_a_refused_mark_is_explained():
+    cells = [*SLIPS["another mark"][0], "1,5"]
+    with pytest.raises(TableError, match="If ',' begins decimals here, its kind is 'number: ,'"):
+        fit_encoding(as_table(pd.DataFrame({"v": cells})))
+    assert numbers_in(cells, {"v": "number: ,"})[-1] == 1.5
 
 
 def test_a_model_remembers_the_marks_of_its_file(tmp_path):

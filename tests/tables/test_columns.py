@@ -196,7 +196,7 @@ DAY_FIRST = ["01/02/2022", "03/04/2022", "05/06/2022", "12/11/2022"]
 
 def test_days_that_could_be_months_are_said_and_chosen():
     column, _ = encoded(DAY_FIRST)
-    assert "read as %m/%d/%Y, but could be %d/%m/%Y: types={'a': 'date: %d/%m/%Y'}" in (
+    assert "read as %m/%d/%Y, or is it %d/%m/%Y? Then its kind is 'date: %d/%m/%Y'" in (
         column.became()
     )
     chosen, features = encoded(DAY_FIRST, "date: %d/%m/%Y")
@@ -204,7 +204,7 @@ def test_days_that_could_be_months_are_said_and_chosen():
     assert encoded(DAY_FIRST, "date: %d/%m/%Y", new=["15/03/2022"])[1].shape == features[:1].shape
     with pytest.raises(TableError, match=r"%m/%d/%Y, but found '15/03/2022'.*'date: %d/%m/%Y'"):
         column.encode(as_table(pd.DataFrame({"a": ["15/03/2022"]})))
-    assert "could be" not in encoded(["01/02/2022", "13/04/2022"] * 3)[0].became()
+    assert "or is it" not in encoded(["01/02/2022", "13/04/2022"] * 3)[0].became()
 
 
 def test_years_of_two_digits_are_years():

@@ -19,9 +19,12 @@ from .amounts import (
     MEASURES,
     MONEY,
     NUMBERS,
+    OTHER,
     PERCENTAGES,
     Written,
+    amount,
     read_amounts,
+    split,
     units_of,
 )
 from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
@@ -214,9 +217,21 @@ def read_numbers(table: Table, name: str, written: Written) -> Array:
             "The column is numbers: correct the cell or leave it empty, or say that the column is "
             f"text, with {option}."
         )
+        remedy += _about_mark(texts.iloc[wrong[0]], written)
         example = f" {written.example}" if cells == MARKED else ""
         raise table.refuse(name, int(wrong[0]), f"a number{example}", remedy)
     return table.checked_finite(name, numbers)
+
+
+def _about_mark(text: str, written: Written) -> str:
+    """A sentence on the mark in a cell that could be a number with another decimal mark."""
+    part, _ = split(text, written.cells)
+    possible = [mark for mark in OTHER if not np.isnan(amount(part, mark))]
+    if written.decimal == "" and len(possible) == len(OTHER):
+        return " Its mark could begin decimals or stand between thousands: write it without one."
+    if len(possible) == 1 and possible != [written.decimal]:
+        return f" If {possible[0]!r} begins decimals here, its kind is 'number: {possible[0]}'."
+    return ""
 
 
 def _by_first_mark(texts: "pandas.Series", written: Written, marks: list[str]) -> Array:

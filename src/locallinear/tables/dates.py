@@ -166,7 +166,7 @@ class DateColumn:
         remedy = "Correct the cell or leave it empty."
         if self.other_form:
             remedy += f" The training cells could be dates as in {self.other_form} too: if they "
-            remedy += f"are, fit again with {_say_form(self.name, self.other_form)}."
+            remedy += f"are, fit again with the kind 'date: {self.other_form}'."
         return table.refuse(self.name, row, expected, remedy)
 
     @property
@@ -283,7 +283,7 @@ class DateColumn:
         zone = f"; clocks in {self.zone}" if self.zone and TIME_OF_DAY in self.cycles else ""
         form = "" if self.form in ("", "ISO8601", "%Y%m%d") else f"; read as {self.form}"
         if self.other_form:
-            form += f", but could be {self.other_form}: {_say_form(self.name, self.other_form)}"
+            form += f", or is it {self.other_form}? Then its kind is 'date: {self.other_form}'"
         return f"a trend in years{circles}{gaps}{zone}{form}"
 
     def unseen(self, table: Table) -> str | None:
@@ -332,11 +332,6 @@ def is_zone(name: str) -> bool:
 def _exchanged(column: "pandas.Series", form: str) -> str:
     """The format with days for months that reads all cells of a column too, or ""."""
     return reading.exchanged(values_in(cell_texts(column)), form) if "%" in form else ""
-
-
-def _say_form(name: str, form: str) -> str:
-    """How a user says the format of a column."""
-    return f"types={{{name!r}: 'date: {form}'}}"
 
 
 def _are_months(seconds: Array) -> bool:
