@@ -11,6 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from ..models.fall import FALL
+from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
 from ..runtime.threads import one_blas_thread, processes_chosen
 from ..search.grids import NOT_SEARCHED, check_grid
@@ -67,6 +68,7 @@ class ChoosesKinds(Mean):
         """
         assert self.search is not None
         y, weights = samples.y, samples.weights
+        counted = counted_rows(weights, len(y))
         grid = check_grid(self.search, template, "search")
         fixed = {
             name: [value]
@@ -113,16 +115,16 @@ class ChoosesKinds(Mean):
         to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
         # Where features are drawn, one member says little: the folds must speak for the kind, too.
         judged = [i for i, kind in enumerate(kinds) if kind.max_features == 1 or shares[i] > 0]
-        is_part = self.cv is None and len(y) > tested.sum()
+        is_part = self.cv is None and len(counted) > tested.sum()
         if len(judged) > 1 and is_part and budget.left() >= to_come:
-            split = wide_split(splits, len(y), samples.seed)
+            split = wide_split(splits, counted, samples.seed)
             of_judged = self._shares_by_all([kinds[i] for i in judged], split, template, samples)
             shares = np.zeros(len(kinds))
             shares[judged] = of_judged
         scores = np.full(numeric.shape, np.nan)
         scores[tested] = np.tensordot(shares, found.predictions(), axes=1)
         self.cv_prediction_, self.cv_score_ = self._judge(scores, tested, y, v)
-        self._cv_folds = fold_numbers(splits, len(y))
+        self._cv_folds = fold_numbers(splits, counted, len(y))
         return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
 
     def _shares_by_all(

@@ -20,9 +20,10 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks.arguments import check_sample_weights
+from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.parameters import GEOMETRY, N_JOBS, Floats
 from ..models.fall import FALL
+from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning
 from ..runtime.progress import Progress
@@ -123,6 +124,8 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         """Search and fit, as an estimator that nobody reads yet."""
         inputs, targets = self._check_samples(X, y)
         weights = check_sample_weights(sample_weight, len(inputs))
+        check_some_weight(weights)
+        many = self.max_samples is not None and len(inputs) > self.max_samples
         seed = fixed_seed(self.random_state)
         splits = make_splits(
             self.cv,
@@ -132,6 +135,8 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
             max_samples=self.max_samples,
             seed=seed,
             classifier=isinstance(self, ClassifierMixin),
+            # Folds of all samples are scikit-learn's: they count each once, whatever its weight.
+            among=counted_rows(weights, len(inputs)) if many else None,
         )
         samples = Samples(inputs, targets, weights, seed)
         search, splits = self.run_search(
