@@ -11,15 +11,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 from locallinear import (
     FALLClassifier,
     FALLClassifierCV,
+    FALLEnsembleClassifier,
+    FALLEnsembleRegressor,
     FALLRegressor,
     FALLRegressorCV,
     TableClassifier,
     TableRegressor,
+    load,
 )
+from locallinear.grids import SIMPLE
 from locallinear.kernels.local.spread import mean_growth
 from locallinear.kernels.quantiles import weighted_quantiles
+from locallinear.search import companion
+from locallinear.search.companion import companion_of
 from locallinear.tables.scale import LogScale, may_be_log
 from locallinear.tables.table import TableError
+from problems import KINDS
 
 RNG = np.random.default_rng(0)
 N, N_WILD = 90, 100
@@ -87,6 +94,7 @@ def of_table(model=None, target="identity"):
 
 
 GRID = {"n_neighbors": [3, 8], "n_anchors": [5], "scaling": ["standard", "quantile"]}
+MEMBERS = {"search": KINDS, "n_neighborhoods": 2, "random_state": 0}
 MODELS = {
     "euclidean": small,
     "learned": lambda: small(neighborhood="learned", scaling=None),
@@ -94,6 +102,11 @@ MODELS = {
     "boosted": lambda: small(neighborhood="boosted"),
     "piecewise": lambda: small(neighborhood="piecewise"),
     "classes": lambda: FALLClassifier(8, n_neighbors=6, neighborhood="boosted", random_state=0),
+    "many anchors": lambda: small(n_anchors=30),
+    "ensemble": lambda: FALLEnsembleRegressor(4, **MEMBERS),
+    "drawn ensemble": lambda: FALLEnsembleRegressor(4, max_samples=60, **MEMBERS),
+    "ensemble of classes": lambda: FALLEnsembleClassifier(4, **MEMBERS),
+    "table by an ensemble": lambda: of_table(FALLEnsembleRegressor(4, **MEMBERS)),
     "table": of_table,
     "table of logs": lambda: of_table(target="log"),
     "searched table": lambda: of_table(FALLRegressorCV(GRID), "auto"),
@@ -147,6 +160,19 @@ def sets(model, groups):
     return model.predict_set(Q, 0.8), model.predict_proba(Q), model.novelty(Q)
 
 
+def choice(model, groups):
+    kinds = [kind["n_members"] for kind in model.kinds_]
+    return kinds, model.best_params_, model.cv_score_, model.cv_prediction_[:N]
+
+
+def ensemble_predictions(model, groups):
+    return model.predict(Q), model.predict_interval(Q, 0.8), model.novelty(Q)
+
+
+def ensemble_probabilities(model, groups):
+    return model.predict_proba(Q), model.calibration_, model.predict_set(Q, 0.8)
+
+
 def columns(model, groups):
     return model.encoding_.to_dict("list"), model.feature_importances_
 
@@ -178,6 +204,10 @@ ANSWERS = [
     *(("euclidean", ask) for ask in (with_a_guarantee, extremes, influence)),
     ("learned", errors_of_coefficients),
     ("classes", sets),
+    *(("ensemble", ask) for ask in (choice, ensemble_predictions)),
+    ("drawn ensemble", choice),
+    *(("ensemble of classes", ask) for ask in (choice, ensemble_probabilities)),
+    ("table by an ensemble", judgement),
     *(("table", ask) for ask in (columns, table_predictions, judgement)),
     *(("table of logs", ask) for ask in (table_predictions, judgement, in_units)),
     *(("searched table", ask) for ask in (judgement, in_units)),
@@ -189,6 +219,32 @@ ANSWERS = [
 def test_rows_of_weight_zero_change_nothing(name, ask):
     alone, both = fitted(name)
     assert_equal(ask(alone, GROUPS), ask(both, ALL_GROUPS))
+
+
+def test_a_file_keeps_which_samples_are_in_no_fold(path):
+    for name in ("ensemble", "table by an ensemble"):
+        _, both = fitted(name)
+        both.save(path)
+        again, folds = load(path), "folds_" if "table" in name else "_cv_folds"
+        assert_array_equal(getattr(again, folds), getattr(both, folds))
+        assert_array_equal(getattr(again, folds) >= 0, WEIGHTS > 0)
+
+
+def test_a_search_by_some_of_many_samples_draws_those_with_weight():
+    search = FALLRegressorCV(GRID, max_samples=N, random_state=0)
+    alone = search.fit(X, Y).cv_results_["mean_test_score"]
+    search.fit(np.vstack([WILD_X, X]), np.concatenate([WILD_Y, Y]), np.repeat([0, 1], [N_WILD, N]))
+    assert_allclose(search.cv_results_["mean_test_score"], alone)
+
+
+def test_rows_of_weight_zero_change_no_companion(monkeypatch):
+    few = SIMPLE | {"n_anchor_neighbors": [40], "anchor_selection": ["random"], "n_neighbors": [5]}
+    monkeypatch.setattr(companion, "SIMPLE", few)
+    alone, both = (companion_of(model, 4) for model in fitted("many anchors"))
+    for name in ("explained", "n_scored", "is_thinned"):
+        assert_equal(getattr(alone, name), getattr(both, name))
+    assert_equal(alone.model.anchor_models_, both.model.anchor_models_)
+    assert_equal(alone.simplicity["score"], both.simplicity["score"])
 
 
 def growth(v, errors, larger):

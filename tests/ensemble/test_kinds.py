@@ -208,12 +208,12 @@ def test_few_samples_have_more_folds_that_still_test_ten_samples_each():
 
 def test_a_wide_split_has_all_other_samples_up_to_a_bound(monkeypatch):
     splits = [(np.array([3, 4]), np.array([0, 7])), (np.array([0, 7]), np.array([3, 4]))]
-    train, test = wide_split(splits, 10, 0)
+    train, test = wide_split(splits, np.arange(10), 0)
     assert_array_equal(train, [1, 2, 3, 4, 5, 6, 8, 9])
     assert_array_equal(test, [0, 7])
-    assert_array_equal(wide_split(splits, 12, 0)[1], [0, 3, 4, 7])
+    assert_array_equal(wide_split(splits, np.arange(12), 0)[1], [0, 3, 4, 7])
     monkeypatch.setattr(members, "MAX_WIDE", 5)
-    few_others = wide_split(splits, 10, 0)[0]
+    few_others = wide_split(splits, np.arange(10), 0)[0]
     assert len(few_others) == 5
     assert set(few_others) <= set(train)
 

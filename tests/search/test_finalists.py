@@ -12,6 +12,7 @@ from locallinear import FALLClassifierCV, TableClassifier
 from locallinear.grids import CLASSES, DEFAULT, SIMPLE
 from locallinear.models.calibration import calibration_of
 from locallinear.runtime.interrupts import InterruptedWarning
+from locallinear.search import estimators
 from locallinear.search.finalists import Finalists, finalists
 from locallinear.search.grids import GRIDS, is_for_classes, named_grid
 
@@ -143,6 +144,17 @@ def test_an_interrupt_between_finalists_keeps_the_best_so_far(monkeypatch):
         search = fitted()
     assert search.best_index_ == calls[0]
     assert search.predict(samples()[0]).shape == (150,)
+
+
+def test_tested_samples_count_as_often_as_their_weights_say(monkeypatch):
+    found = []
+    monkeypatch.setattr(
+        estimators, "find_finalists", lambda results, sizes: found.append(sizes) or Finalists([[0]])
+    )
+    X, y = samples()
+    weights = np.arange(150) % 3 + 0.5
+    FALLClassifierCV(PART, cv=FOLDS, random_state=0).fit(X, y, weights)
+    assert_allclose(found, [[weights[test].sum() for _, test in FOLDS.split(X, y)]])
 
 
 def test_a_weighted_accuracy_is_one_at_most():

@@ -176,4 +176,4 @@ def check_stored_ensemble(attributes: dict[str, Any], member: Any, known: set[st
     if folds is not None:
         of_samples = prediction is not None and len(prediction) == n
         require(is_array(folds, np.intp, (n,)) and of_samples, "its folds are none")
-        require(folds.min() >= 0, "its folds are none")
+        require(folds.min() >= -1, "its folds are none")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from ..models.fall import FALL
+from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
 from ..runtime.threads import one_blas_thread, processes_chosen
 from ..search.grids import NOT_SEARCHED, Grid, check_grid
@@ -32,6 +33,7 @@ from .members import (
 )
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 # The part of a time budget that is for members, and of the rest that is to compare kinds of them.
 MEMBERS, COMPARING = 0.4, 0.25
@@ -67,6 +69,7 @@ class ChoosesKinds(Mean):
         Sets `best_params_`, `cv_prediction_` and `cv_score_`, and for classes `calibration_`.
         """
         assert self.search is not None
+        counted = counted_rows(samples.weights, len(samples.y))
         grid = check_grid(self.search, template, "search")
         search, scored, splits = self._search(grid, template, samples, splits, budget)
         self.best_params_ = {name: search.best_params_[name] for name in grid}
@@ -85,14 +88,14 @@ class ChoosesKinds(Mean):
                 found.add(predictions)
         kinds = kinds[: found.n_kinds]
         shares = self._shares(found.predictions(), found.tested, samples)
-        is_part = self.cv is None and not found.tested.all()
+        is_part = self.cv is None and len(counted) > found.tested.sum()
         to_come = self._members_seconds(budget, seconds) + len(kinds) * seconds
         if is_part and budget.left() >= to_come:
-            shares = self._shares_by_all(kinds, shares, splits, template, samples)
+            shares = self._shares_by_all(kinds, shares, splits, counted, template, samples)
         scores = found.mean(shares)
         v = None if samples.weights is None else samples.weights[found.tested]
         self.cv_prediction_, self.cv_score_ = self._judge(scores, found.tested, samples.y, v)
-        self._cv_folds = fold_numbers(splits, len(samples.y))
+        self._cv_folds = fold_numbers(splits, counted, len(samples.y))
         return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
 
     def _search(
@@ -135,6 +138,7 @@ class ChoosesKinds(Mean):
         kinds: list[Kind],
         shares: Array,
         splits: list[Split],
+        counted: Rows,
         template: FALL,
         samples: Samples,
     ) -> Array:
@@ -147,7 +151,7 @@ class ChoosesKinds(Mean):
         judged = [i for i, kind in enumerate(kinds) if kind.max_features == 1 or shares[i] > 0]
         if len(judged) == 1:
             return shares
-        split = wide_split(splits, len(samples.y), samples.seed)
+        split = wide_split(splits, counted, samples.seed)
         n_threads = self._threads_within(len(judged))
         with one_blas_thread():
             parallel = Parallel(self.n_jobs, prefer="threads")

@@ -23,7 +23,7 @@ from ..checks.parameters import N_JOBS, Floats, check_stored_parameters
 from ..checks.stored import check_stored_calibration, check_stored_ensemble
 from ..io import save
 from ..models.fall import FALL
-from ..models.samples import Made
+from ..models.samples import Made, counted_rows
 from ..models.siblings import groups_of, in_order_of, sharing_memory
 from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning, interruptible
@@ -117,7 +117,8 @@ class Ensemble(ChoosesKinds):
         X : array-like (n, d)
         y : array-like (n,) or (n, m)
         sample_weight : array-like (n,), optional
-            How often each sample counts, as for one model; folds count samples once.
+            How often each sample counts, as for one model; folds count samples once, and those of
+            weight 0 not at all.
         groups : array-like (n,), optional
             Passed to the splitter `cv`.
 
@@ -171,6 +172,7 @@ class Ensemble(ChoosesKinds):
                 self.max_samples,
                 seed,
                 classes=is_classifier(self),
+                counted=counted_rows(weights, len(inputs)),
             )
             known_samples = Samples(inputs, targets, weights, seed)
             kinds, shares, n_members = self._choose_kinds(template, known_samples, splits, budget)

@@ -59,18 +59,26 @@ def splits_of(
     seed: int,
     *,
     classes: bool,
+    counted: Rows,
 ) -> list[Split]:
-    """Folds: those of `cv`, or by default shuffled ones, since files are often in some order."""
+    """Folds: those of `cv`, or by default shuffled ones, since files are often in some order.
+
+    Only the `counted` samples, which have weight, are in folds that are made here.
+    """
     if cv is None:
-        if len(X) < N_FOLDS:
+        n = len(counted)
+        if n < N_FOLDS:
             raise ValueError(
-                f"n_samples={len(X)} samples are too few to choose parameters by {N_FOLDS} folds; "
-                "give more, or search=None for members as they are"
+                f"n_samples={n} samples are too few to choose parameters by {N_FOLDS} folds, which "
+                "hold those with sample_weight above zero; give more, or search=None for members "
+                "as they are"
             )
-        n_drawn = len(X) if max_samples is None else min(len(X), max_samples)
+        n_drawn = n if max_samples is None else min(n, max_samples)
         kind, number = (StratifiedKFold, N_FOLDS) if classes else (KFold, n_folds(n_drawn))
         cv = kind(number, shuffle=True, random_state=seed)
-    return make_splits(cv, X, y, groups, max_samples=max_samples, seed=seed, classifier=classes)
+    return make_splits(
+        cv, X, y, groups, max_samples=max_samples, seed=seed, classifier=classes, among=counted
+    )
 
 
 def n_folds(n: int) -> int:
@@ -78,15 +86,15 @@ def n_folds(n: int) -> int:
     return int(np.clip(min(FOLD_SAMPLES // n, n // MIN_TESTED), N_FOLDS, MAX_FOLDS))
 
 
-def wide_split(splits: list[Split], n: int, seed: int) -> Split:
-    """Test samples of the first splits, and all other samples, or some of very many.
+def wide_split(splits: list[Split], counted: Rows, seed: int) -> Split:
+    """Test samples of the first splits, and all others that are counted, or some of very many.
 
     The test samples are those of one split, or of more while they are a third of all at most.
     """
     sizes = np.cumsum([len(test) for _, test in splits])
-    n_splits = max(1, int((sizes <= n // 3).sum()))
+    n_splits = max(1, int((sizes <= len(counted) // 3).sum()))
     tested = np.unique(np.concatenate([test for _, test in splits[:n_splits]]))
-    others = np.setdiff1d(np.arange(n), tested)
+    others = np.setdiff1d(counted, tested)
     if len(others) > MAX_WIDE:
         drawn = np.random.RandomState(seed).choice(others, MAX_WIDE, replace=False)
         others = np.sort(drawn)
@@ -209,18 +217,20 @@ class OutOfFold:
         return scores
 
 
-def fold_numbers(splits: list[Split], n: int) -> Rows | None:
+def fold_numbers(splits: list[Split], counted: Rows, n: int) -> Rows | None:
     """The number of the fold that tests each of n samples; None where it is not one of k folds.
 
-    In k folds each sample is tested once, by members that were fitted on all other folds.
+    In k folds each counted sample is tested once, by members that were fitted on all other folds.
+    Samples that no fold tests have -1.
     """
-    numbers, times = np.empty(n, dtype=np.intp), np.zeros(n)
+    numbers, times = np.full(n, -1), np.zeros(n)
     for number, (_, test) in enumerate(splits):
         numbers[test] = number
         times[test] += 1
-    once = (times == 1).all()
-    whole = all(len(np.unique(train)) + len(test) == n for train, test in splits)
-    return numbers if once and whole else None
+    once = (times[counted] == 1).all()
+    whole = all(np.isin(counted, np.concatenate(split)).all() for split in splits)
+    apart = all(not np.isin(train, test).any() for train, test in splits)
+    return numbers if once and whole and apart else None
 
 
 def best_shares(

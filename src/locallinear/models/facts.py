@@ -57,6 +57,11 @@ class Facts(Named):
         return len(self.fitted.samples)
 
     @property
+    def n_counted(self) -> int:
+        """How many of the samples that the model keeps have weight."""
+        return self.fitted.samples.n_searchable
+
+    @property
     def anchor_points_(self) -> Array:
         """The anchors in the units of X, (k, d); NaN where their models were given."""
         return self.fitted.anchor_points

@@ -18,12 +18,13 @@ from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 
 from ..grids import ALL, SIMPLE
 from ..models.fall import FALL
+from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
 from .estimators import FALLClassifierCV, FALLRegressorCV
 from .preference import standard_errors
 from .search import NO_TIME, STOPPED
 from .seeds import fixed_seed
-from .splits import draw_rows
+from .splits import Folds, draw_rows, make_splits
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -84,12 +85,12 @@ class Companion:
     @property
     def n_scored(self) -> int:
         """By how many samples the search has scored models of few regimes."""
-        return min(self.model.n_samples_fit_, MOST_SAMPLES)
+        return min(self.model.n_counted, MOST_SAMPLES)
 
     @property
     def is_thinned(self) -> bool:
-        """Whether these are not all samples of the companion."""
-        return self.n_scored < self.model.n_samples_fit_
+        """Whether these are not all samples with weight of the companion."""
+        return self.n_scored < self.model.n_counted
 
 
 def companion_of(
@@ -128,25 +129,23 @@ def companion_of(
         return Companion(accurate, 1.0, None)
     budget, random_state = Budget(time_budget), fixed_seed(random_state)
     X, Y = accurate.training_samples()
-    if is_classifier(estimator):
-        y = estimator.classes_[Y.argmax(axis=1)]
-    else:
-        y = accurate.as_users_see(Y)
+    classify = is_classifier(estimator)
+    y = estimator.classes_[Y.argmax(axis=1)] if classify else accurate.as_users_see(Y)
     weights = accurate.training_weights()
-    rows = np.arange(len(X))
-    if not budget.is_endless:
-        rows = draw_rows(y, MOST_FITTED, random_state, is_classifier(estimator))
+    counted, rows = counted_rows(weights, len(X)), np.arange(len(X))
+    if not budget.is_endless and len(counted) > MOST_FITTED:
+        rows = counted[draw_rows(y[counted], MOST_FITTED, random_state, classify)]
     samples = X[rows], y[rows], None if weights is None else weights[rows]
+    folds = _folds(y[counted], classify, random_state)
     wanted = [] if n_regimes is None else [n_regimes]
     grid = SIMPLE | {"n_anchors": sorted({*SIMPLE["n_anchors"], *wanted})}
     kind, known = FALLRegressorCV, {}
-    if is_classifier(estimator):
+    if classify:
         kind, known = FALLClassifierCV, {"classes": estimator.classes_}  # samples may lack some
     search = kind(
         grid,
         prefer="simple",
-        cv=_folds(y, is_classifier(estimator), random_state),
-        max_samples=MOST_SAMPLES,
+        cv=_splits(folds, *samples, random_state, classify),
         n_jobs=n_jobs,
         random_state=random_state,
     )
@@ -164,7 +163,8 @@ def companion_of(
 
 
 def _is_readable(model: FALL) -> bool:
-    few = len(np.unique(model.labels_)) <= FEW
+    counted = counted_rows(model.training_weights(), model.n_samples_fit_)
+    few = len(np.unique(model.labels_[counted])) <= FEW
     return few and model.feature_space.has_units
 
 
@@ -195,6 +195,29 @@ def _folds(y: NDArray, classify: bool, seed: int) -> KFold | StratifiedKFold:
     return kind(N_FOLDS, shuffle=True, random_state=seed)
 
 
+def _splits(
+    folds: KFold | StratifiedKFold,
+    X: Array,
+    y: NDArray,
+    weights: Array | None,
+    seed: int,
+    classify: bool,
+) -> Folds:
+    """The splits of the samples with weight, or of some of many."""
+    return Folds(
+        make_splits(
+            folds,
+            X,
+            y,
+            None,
+            max_samples=MOST_SAMPLES,
+            seed=seed,
+            classifier=classify,
+            among=counted_rows(weights, len(X)),
+        )
+    )
+
+
 def _with_anchors(
     search: Any, n_anchors: int, X: Array, y: NDArray, weights: Array | None, **known: Any
 ) -> tuple[FALL, int]:
@@ -223,25 +246,27 @@ def _explained(
 
     The rows are those of all folds, or of as many as the time allows.
     """
-    known = accurate.out_of_fold()
-    rows = np.arange(len(X))
-    if known is None and len(X) > MOST_SAMPLES:
-        rows = np.sort(np.random.default_rng(0).choice(len(X), MOST_SAMPLES, replace=False))
+    known, v = accurate.out_of_fold(), np.ones(len(X)) if weights is None else weights
+    rows = counted_rows(weights, len(X)) if known is None else np.arange(len(X))
+    if known is None and len(rows) > MOST_SAMPLES:
+        drawn = np.random.default_rng(0).choice(len(rows), MOST_SAMPLES, replace=False)
+        rows = rows[np.sort(drawn)]
     splitter = _folds(y[rows], is_classifier(accurate), 0)
     splits = splitter.split(rows, y[rows]) if known is None else PredefinedSplit(known[1]).split()
-    parts: list[tuple[Array, Array]] = []
+    parts: list[tuple[Array, Array, Array]] = []
     for train, test in splits:
         began = budget.left()
-        fitted_on = rows[train]
-        v = None if weights is None else weights[fitted_on]
-        data = X[fitted_on], y[fitted_on], v, X[rows[test]]
+        fitted_on, tested = rows[train], rows[test]
+        of_fitted = None if weights is None else weights[fitted_on]
+        data = X[fitted_on], y[fitted_on], of_fitted, X[tested]
         accurate_values = _refitted(accurate, *data) if known is None else known[0][test]
-        parts.append((accurate_values.reshape(len(test), -1), _refitted(simple, *data)))
+        values = accurate_values.reshape(len(test), -1), _refitted(simple, *data)
+        parts.append((*values, v[tested]))
         if began - budget.left() > budget.left():
             break
-    accurate_values, simple_values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    left = ((accurate_values - simple_values) ** 2).sum(axis=0)
-    total = ((accurate_values - accurate_values.mean(axis=0)) ** 2).sum(axis=0)
+    accurate_values, simple_values, v = (np.concatenate(part) for part in zip(*parts, strict=True))
+    left = v @ (accurate_values - simple_values) ** 2
+    total = v @ (accurate_values - np.average(accurate_values, axis=0, weights=v)) ** 2
     if is_classifier(accurate):  # classes that hardly occur count little
         left, total = left.sum(keepdims=True), total.sum(keepdims=True)
     return float(np.mean(1 - left / np.where(total > 0, total, 1.0)))

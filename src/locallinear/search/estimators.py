@@ -243,7 +243,8 @@ class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
 
         With the library's grid, takes the finalist whose probabilities lose the least on them.
         """
-        sizes = [len(test) for _, test in splits]
+        v = np.ones(len(y)) if weights is None else weights
+        sizes = [float(v[test].sum()) for _, test in splits]
         open_choice = self.scoring is None and self.prefer == "accurate" and not search.interrupted
         values = {name: search.grid[name] for name in self.best_params_}
         if open_choice and is_for_classes(values):

@@ -83,11 +83,11 @@ class Finalists:
         )
 
 
-def find_finalists(results: Results, sizes: list[int]) -> Finalists:
+def find_finalists(results: Results, sizes: list[float]) -> Finalists:
     """The finalists by all splits, and by all but each one.
 
     So the choice without a split knows nothing of the samples that it tests. `sizes` are the
-    numbers of samples that the splits test.
+    numbers of samples that the splits test, each as often as its weight says.
     """
     n, total = len(sizes), sum(sizes)
     groups = [finalists(results, n, total)]
@@ -97,7 +97,7 @@ def find_finalists(results: Results, sizes: list[int]) -> Finalists:
     return Finalists(groups)
 
 
-def finalists(results: Results, n_splits: int, n_tested: int) -> list[int]:
+def finalists(results: Results, n_splits: int, n_tested: float) -> list[int]:
     """The most accurate configuration of each stiffness, if it is nearly as accurate as the best.
 
     The standard error is at least that of a share of `n_tested` samples: accuracies of few splits

@@ -20,10 +20,11 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks.arguments import check_sample_weights
+from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import all_classes
 from ..checks.parameters import GEOMETRY, N_JOBS, Floats
 from ..models.fall import FALL
+from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning
 from ..runtime.progress import Progress
@@ -136,6 +137,8 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         inputs, targets = self._check_samples(X, y)
         known = {} if classes is None else {"classes": all_classes(classes, targets)}
         weights = check_sample_weights(sample_weight, len(inputs))
+        check_some_weight(weights)
+        many = self.max_samples is not None and len(inputs) > self.max_samples
         seed = fixed_seed(self.random_state)
         splits = make_splits(
             self.cv,
@@ -145,6 +148,8 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
             max_samples=self.max_samples,
             seed=seed,
             classifier=isinstance(self, ClassifierMixin),
+            # Folds of all samples are scikit-learn's: they count each once, whatever its weight.
+            among=counted_rows(weights, len(inputs)) if many else None,
         )
         samples = Samples(inputs, targets, weights, seed)
         search, splits = self.run_search(

@@ -32,16 +32,18 @@ def make_splits(
     max_samples: int | None,
     seed: int,
     classifier: bool,
+    among: Rows | None = None,
 ) -> list[Split]:
     """The splits of `cv`, as scikit-learn's `check_cv` makes them.
 
-    If there are more than `max_samples` samples, so many are drawn at random and split. Splits that
-    the user gives as rows stay as they are.
+    If there are more than `max_samples` samples, so many are drawn at random and split; where
+    `among` is given, of these rows alone. Splits that the user gives as rows stay as they are.
     """
     rows = np.arange(len(X))
-    given = isinstance(cv, Iterable)
-    if max_samples is not None and len(X) > max_samples and not given:
-        rows = draw_rows(y, max_samples, seed, classifier)
+    if not isinstance(cv, Iterable):
+        rows = rows if among is None else among
+        if max_samples is not None and len(rows) > max_samples:
+            rows = rows[draw_rows(y[rows], max_samples, seed, classifier)]
     groups = check_groups(groups, len(X))
     part = None if groups is None else groups[rows]
     splitter = check_cv(cv, y[rows], classifier=classifier)
