@@ -14,7 +14,7 @@ from ..models.fall import FALL
 from ..runtime.budgets import Budget
 from ..runtime.threads import one_blas_thread, processes_chosen
 from ..search.grids import NOT_SEARCHED, check_grid
-from ..search.planning import Samples
+from ..search.planning import SearchSamples
 from ..search.search import Search
 from ..search.splits import Split, may_thin
 from .groups import Group, make_groups
@@ -59,7 +59,7 @@ class ChoosesKinds(Mean):
         return []
 
     def _choose_kinds(
-        self, template: FALL, samples: Samples, splits: list[Split], budget: Budget
+        self, template: FALL, samples: SearchSamples, splits: list[Split], budget: Budget
     ) -> tuple[list[Kind], Array, int]:
         """Kinds of members by a search, their shares by cross-validation, and how many members.
 
@@ -126,7 +126,7 @@ class ChoosesKinds(Mean):
         return kinds, shares, 1 if scored.interrupted else self._n_members(budget, seconds)
 
     def _shares_by_all(
-        self, kinds: list[Kind], split: Split, template: FALL, samples: Samples
+        self, kinds: list[Kind], split: Split, template: FALL, samples: SearchSamples
     ) -> Array:
         """Shares of kinds by one split of all samples.
 
@@ -146,7 +146,7 @@ class ChoosesKinds(Mean):
         self,
         kinds: list[Kind],
         template: FALL,
-        samples: Samples,
+        samples: SearchSamples,
         splits: list[Split],
         scored: Search,
     ) -> list[list[Array]]:
@@ -187,7 +187,7 @@ class ChoosesKinds(Mean):
         return max(1, -(-2 * effective_n_jobs(self.n_jobs) // max(n_calls, 2)))
 
     def _predict_split(
-        self, kind: Kind, split: Split, template: FALL, samples: Samples, n_threads: int
+        self, kind: Kind, split: Split, template: FALL, samples: SearchSamples, n_threads: int
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
         train, test = split
