@@ -9,7 +9,7 @@ from joblib import parallel_config
 import locallinear as ll
 from locallinear.runtime.budgets import Budget
 from locallinear.runtime.threads import processes_chosen
-from locallinear.search.planning import Samples
+from locallinear.search.planning import SearchSamples
 from locallinear.search.processes import SearchElsewhere, score_elsewhere
 
 dask = pytest.importorskip("dask")
@@ -85,7 +85,7 @@ def test_a_cell_that_is_scored_elsewhere_is_sent_large_and_returns_its_scores(pr
     X, y = problem
     search = ll.FALLRegressorCV(GRID, random_state=0)
     splits = [(np.arange(75), np.arange(75, 150))]
-    samples = Samples(X, y, None, 0)
+    samples = SearchSamples(X, y, None, 0)
     scored, _ = search.run_search(samples, splits, Budget(None), float, thin=False)
     elsewhere = SearchElsewhere(scored.grid, scored.splits, scored.metrics)
     assert sys.getsizeof(elsewhere) > X.nbytes  # so that Dask sends it once

@@ -92,7 +92,7 @@ def test_each_kind_is_tried_before_any_is_tried_twice(many):
     for K in ([5], [5, 10, 15, 20, 25, 30, 35, 40]):
         search = FALLRegressorCV(grid | {"n_anchor_neighbors": K}, cv=2)
         scored, _ = search.run_search(
-            _planning.Samples(*many, None, 0),
+            _planning.SearchSamples(*many, None, 0),
             list(KFold(2).split(many[0])),
             Budget(None),
             float,

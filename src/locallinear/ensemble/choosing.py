@@ -16,7 +16,7 @@ from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
 from ..runtime.threads import one_blas_thread, processes_chosen
 from ..search.grids import NOT_SEARCHED, Grid, check_grid
-from ..search.planning import Samples
+from ..search.planning import SearchSamples
 from ..search.search import Search
 from ..search.splits import Split, may_thin
 from .groups import Group, make_groups
@@ -62,7 +62,7 @@ class ChoosesKinds(Mean):
         return []
 
     def _choose_kinds(
-        self, template: FALL, samples: Samples, splits: list[Split], budget: Budget
+        self, template: FALL, samples: SearchSamples, splits: list[Split], budget: Budget
     ) -> tuple[list[Kind], Array, int]:
         """Kinds of members by a search, their shares by cross-validation, and how many members.
 
@@ -102,7 +102,7 @@ class ChoosesKinds(Mean):
         self,
         grid: Grid,
         template: FALL,
-        samples: Samples,
+        samples: SearchSamples,
         splits: list[Split],
         budget: Budget,
     ) -> tuple[Any, Search, list[Split]]:
@@ -127,7 +127,7 @@ class ChoosesKinds(Mean):
         thin = may_thin(self.cv, self.max_samples)
         return search, *search.run_search(samples, splits, budget, after, thin)
 
-    def _shares(self, predictions: Array, tested: NDArray, samples: Samples) -> Array:
+    def _shares(self, predictions: Array, tested: NDArray, samples: SearchSamples) -> Array:
         """The best shares of kinds whose predictions of the tested samples are (c, q, m)."""
         v = None if samples.weights is None else samples.weights[tested]
         Y = self._numeric(samples.y[tested])
@@ -140,7 +140,7 @@ class ChoosesKinds(Mean):
         splits: list[Split],
         counted: Rows,
         template: FALL,
-        samples: Samples,
+        samples: SearchSamples,
     ) -> Array:
         """Shares of kinds by one split of all samples, in place of those by a part of them.
 
@@ -165,7 +165,7 @@ class ChoosesKinds(Mean):
         self,
         kinds: list[Kind],
         template: FALL,
-        samples: Samples,
+        samples: SearchSamples,
         splits: list[Split],
         scored: Search,
     ) -> list[list[Array]]:
@@ -206,7 +206,7 @@ class ChoosesKinds(Mean):
         return max(1, -(-2 * effective_n_jobs(self.n_jobs) // max(n_calls, 2)))
 
     def _predict_split(
-        self, kind: Kind, split: Split, template: FALL, samples: Samples, n_threads: int
+        self, kind: Kind, split: Split, template: FALL, samples: SearchSamples, n_threads: int
     ) -> Array:
         """Predictions (q, m) of one split's test samples by one member of a kind."""
         train, test = split

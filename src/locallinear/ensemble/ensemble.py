@@ -29,7 +29,7 @@ from ..runtime.budgets import Budget
 from ..runtime.interrupts import InterruptedWarning, interruptible
 from ..runtime.progress import Bar
 from ..search.grids import GRIDS
-from ..search.planning import Samples
+from ..search.planning import SearchSamples
 from ..search.seeds import fixed_seed
 from .choosing import ChoosesKinds
 from .groups import Group, make_groups, plan_groups
@@ -174,7 +174,7 @@ class Ensemble(ChoosesKinds):
                 classes=is_classifier(self),
                 counted=counted_rows(weights, len(inputs)),
             )
-            known_samples = Samples(inputs, targets, weights, seed)
+            known_samples = SearchSamples(inputs, targets, weights, seed)
             kinds, shares, n_members = self._choose_kinds(template, known_samples, splits, budget)
             if self._cv_folds is not None:
                 budget.judging = 0.0  # all samples were predicted by members that had not seen them

@@ -28,7 +28,7 @@ MOST_PULLERS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class HowSure:
+class RowUncertainty:
     """How sure q explained predictions are.
 
     Attributes
@@ -46,7 +46,7 @@ class HowSure:
     novelty: Array
 
 
-def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> HowSure:
+def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> RowUncertainty:
     """How sure explained predictions are; a ValueError where there are too few samples to know."""
     estimator: Any = view.estimator
     X = np.asarray(by_feature(why).X, dtype=np.float64)
@@ -70,7 +70,7 @@ def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> H
         possible[new] = estimator.predict_set(view.named_inputs(X[new]), coverage)
     if interval is not None and why.log is not None:  # the estimator's intervals are of logs
         interval = why.model.quantiles_in_units(interval)
-    return HowSure(interval, possible, novelty)
+    return RowUncertainty(interval, possible, novelty)
 
 
 def slope_errors(view: ModelView, why: Explanation) -> Array:

@@ -21,6 +21,8 @@ from .selection import sampled, take_rows
 from .text import per
 from .view import ModelView, by_feature, view_of
 
+Array = NDArray[np.float64]
+
 # Rows that a report holds, by default.
 MOST_ROWS = 100_000
 # What is added to the name of a sample on a page that has other rows as well.
@@ -249,38 +251,75 @@ def _data(
     if companion is None and view.table is not None:
         companion = view.table.companion()
     readable = view if companion is None else replace(view, estimator=companion.model)
-    of_rows = rows.rows_section(view, why) | _about_samples(view, why)
-    sure = sure_section(view, why, of_rows["neighbors"])
-    if readable.estimator is not view.estimator:
-        of_rows["regime"] = _regimes_of_rows(view, readable, why)
-    driving = drivers.drivers_section(view, why)
-    leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
-    behind = of_rows["neighbors"] + sure.get("pullers", [])
-    near = np.unique(np.concatenate(behind)).astype(np.intp)
+    return {
+        **_model_and_columns(view, why, targets, title),
+        "scores": sections.scores_section(view, inputs, labels, n_jobs),
+        "coverage": coverage_section(view, *_held_out(view, why, about_rows["true"])),
+        **_drivers_and_effects(view, why),
+        "regimes": sections.regimes_section(readable, targets),
+        "regime_model": _regime_model_section(view, readable, companion),
+        **_rows_and_samples(view, readable, why, about_rows, inputs, labels, sample_names),
+    }
+
+
+def _model_and_columns(
+    view: ModelView, why: Explanation, targets: list[str], title: str | None
+) -> dict[str, Any]:
+    """What the model is, and of what."""
+    columns = range(len(view.columns))
     return {
         "title": str(title) if title is not None else _title(targets, view.is_classifier),
         "kind": "classification" if view.is_classifier else "regression",
         "model": sections.model_section(view, why),
         "features": view.names,
-        "labels": [view.label(j) for j in range(len(view.columns))],
+        "labels": [view.label(j) for j in columns],
         "per": [per(column.unit) for column in view.columns],
-        "choices": [view.choices(j) for j in range(len(view.columns))],
+        "choices": [view.choices(j) for j in columns],
         "targets": targets,
         "units": None if view.table is None else view.table.units,
         "space": sections.space_section(view),
-        "scores": sections.scores_section(view, inputs, labels, n_jobs),
-        "coverage": coverage_section(view, *_held_out(view, why, about_rows["true"])),
-        "drivers": driving,
-        "effects": effects.effects_section(view, why, leading[:MOST_EFFECTS].tolist()),
-        "regimes": sections.regimes_section(readable, targets),
-        "regime_model": {
-            "is_simpler": readable.estimator is not view.estimator,
-            "explained": 1.0 if companion is None else companion.explained,
-            "is_unfinished": companion is not None and companion.is_unfinished,
-            "explains_little": companion is not None and companion.explained < LITTLE,
-            "has_units": readable.space.has_units,
-            "n_samples": readable.estimator.n_samples_fit_,
-        },
+    }
+
+
+def _drivers_and_effects(view: ModelView, why: Explanation) -> dict[str, Any]:
+    """What drives predictions, and how they move with the columns that matter most."""
+    driving = drivers.drivers_section(view, why)
+    leading = np.argsort(-np.array(driving["importance"]).sum(axis=0), kind="stable")
+    moving = effects.effects_section(view, why, leading[:MOST_EFFECTS].tolist())
+    return {"drivers": driving, "effects": moving}
+
+
+def _regime_model_section(
+    view: ModelView, readable: ModelView, companion: CompanionLike | None
+) -> dict[str, Any]:
+    """The model whose regimes the page shows, beside the one that predicts."""
+    return {
+        "is_simpler": readable.estimator is not view.estimator,
+        "explained": 1.0 if companion is None else companion.explained,
+        "is_unfinished": companion is not None and companion.is_unfinished,
+        "explains_little": companion is not None and companion.explained < LITTLE,
+        "has_units": readable.space.has_units,
+        "n_samples": readable.estimator.n_samples_fit_,
+    }
+
+
+def _rows_and_samples(
+    view: ModelView,
+    readable: ModelView,
+    why: Explanation,
+    about_rows: dict[str, Any],
+    inputs: Array,
+    labels: NDArray,
+    sample_names: list[str],
+) -> dict[str, Any]:
+    """The explained rows, how sure each is, and the samples that stand behind them."""
+    of_rows = rows.rows_section(view, why) | _about_samples(view, why)
+    if readable.estimator is not view.estimator:
+        of_rows["regime"] = _regimes_of_rows(view, readable, why)
+    sure = sure_section(view, why, of_rows["neighbors"])
+    behind = of_rows["neighbors"] + sure.get("pullers", [])
+    near = np.unique(np.concatenate(behind)).astype(np.intp)
+    return {
         "rows": about_rows | of_rows,
         "all_rows": None,
         "sure": sure,

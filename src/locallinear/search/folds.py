@@ -43,7 +43,7 @@ SENT = ("X", "train", "test", "Y", "weights", "options")
 Chosen = tuple[Any, ...]
 
 
-class Split:
+class SplitData:
     """One split of the data: one Fold per geometry, made when it is first needed.
 
     Parameters

@@ -30,7 +30,7 @@ FEWEST = LEAST
 
 
 @dataclass(frozen=True)
-class Samples:
+class SearchSamples:
     """Checked samples, and the seed of all that is drawn from them."""
 
     X: Array
@@ -43,7 +43,7 @@ def plan_search(
     budget: Budget,
     estimator: FALL,
     grid: Grid,
-    samples: Samples,
+    samples: SearchSamples,
     splits: list[Split],
     after: Callable[[float], float],
     *,
@@ -56,7 +56,7 @@ def plan_search(
     budget : Budget
     estimator : FALLRegressor or FALLClassifier
     grid : values of all parameters
-    samples : Samples
+    samples : SearchSamples
     splits : those that would be scored without a budget
     after : function
         The seconds that follow the search, if one fit on all samples is expected to take so many;
@@ -100,7 +100,7 @@ def affordable_samples(
     return max(FEWEST, int(available / max(per_sample, 1e-9)))
 
 
-def _pilot(estimator: FALL, grid: Grid, kind: Any, samples: Samples) -> Pilot:
+def _pilot(estimator: FALL, grid: Grid, kind: Any, samples: SearchSamples) -> Pilot:
     """A fit of a kind on a few samples, with the values of the grid that take the longest."""
     given = {name: values[0] for name, values in grid.items()}
     for name in ("n_anchors", "n_anchor_neighbors", "assignment_neighbors", "metric_iterations"):

@@ -16,7 +16,7 @@ Labels = NDArray[np.int32]
 Arguments = tuple[Rows, Array, Array, Rows, Array, Array, Labels, Array]
 
 
-class Predictor:
+class GridPredictor:
     """Predicts the queries of a fold for all configurations that share its anchors.
 
     There are v L C of them: v numbers of neighbours, L values of λ and C choices of anchors, of

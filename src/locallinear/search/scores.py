@@ -18,7 +18,7 @@ from sklearn.metrics import check_scoring, get_scorer
 
 from ..kernels.local.probabilities import TIE_DECIMALS, class_probabilities
 from .failures import Failure
-from .predictor import Predictor
+from .predictor import GridPredictor
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Metric(ABC):
     """Scores of all configurations on one split."""
 
     @abstractmethod
-    def scores(self, predictor: Predictor) -> Array:
+    def scores(self, predictor: GridPredictor) -> Array:
         """One score per configuration; not a finite number where there is none."""
 
     def reason(self, configuration: int) -> str:
@@ -49,7 +49,7 @@ class Errors(Metric):
         self.Y = Y
         self.weights = np.ones(len(Y)) if weights is None else weights
 
-    def scores(self, predictor: Predictor) -> Array:
+    def scores(self, predictor: GridPredictor) -> Array:
         """One score per configuration."""
         return self._scores_of(predictor.error_sums(self.Y, self.weights, self.squared))
 
@@ -110,7 +110,7 @@ class Accuracy(Metric):
         self.codes = codes
         self.weights = np.ones(len(codes)) if weights is None else weights
 
-    def scores(self, predictor: Predictor) -> Array:
+    def scores(self, predictor: GridPredictor) -> Array:
         """One score per configuration."""
         tie = 0.5 * 10.0**-TIE_DECIMALS
         hits = np.zeros(math.prod(predictor.shape))
@@ -174,7 +174,7 @@ class AnyScorer(Metric):
         self.extra = {} if weights is None else {"sample_weight": weights}
         self.failures: dict[int, str] = {}
 
-    def scores(self, predictor: Predictor) -> Array:
+    def scores(self, predictor: GridPredictor) -> Array:
         """One score per configuration."""
         blocks = [predictions for _, predictions in predictor.predictions()]
         by_configuration = np.concatenate(blocks, axis=1).T

@@ -29,9 +29,9 @@ from ..runtime.progress import Progress
 from ..runtime.threads import one_blas_thread
 from .anchor_sets import AnchorSet
 from .failures import Failure
-from .folds import Split
+from .folds import SplitData
 from .grids import Grid
-from .predictor import Predictor
+from .predictor import GridPredictor
 from .scores import AnyScorer, Metric
 from .spread import spread_order
 
@@ -70,7 +70,7 @@ class Search:
     def __init__(
         self,
         grid: Grid,
-        splits: Sequence[Split],
+        splits: Sequence[SplitData],
         metrics: Sequence[Callable[[], Metric]],
     ):
         self.axes = sorted(grid)
@@ -295,7 +295,7 @@ class Search:
         )
         labels, own = anchors.assign(models, value["assignment_neighbors"])
         weightings, _ = fold.weightings(cell["weights"], value["fit_intercept"])
-        predictor = Predictor(fold, models, labels, own, weightings)
+        predictor = GridPredictor(fold, models, labels, own, weightings)
         counts = np.concatenate([weighting.neighbor_counts for weighting in weightings])
         choice = anchors.count_positions[cell["n_anchors"] if len(sets) == 1 else 0]
         position = np.searchsorted(counts, value["n_neighbors"]), cell["alpha"], choice
@@ -348,7 +348,7 @@ class Search:
                     reasons[:, :, a][..., n_neighbors == count, w] = self._number(reason)
                 if not weightings:
                     continue
-                predictor = Predictor(fold, models, labels, own, weightings)
+                predictor = GridPredictor(fold, models, labels, own, weightings)
                 counts = np.concatenate([weighting.neighbor_counts for weighting in weightings])
                 scored = np.isin(n_neighbors, counts)
                 positions = np.searchsorted(counts, n_neighbors[scored])
@@ -360,7 +360,7 @@ class Search:
                     out[:, :, a][..., scored, w] = np.moveaxis(box, 0, -1)
         return scores, reasons
 
-    def _score_all(self, metric: Metric, predictor: Predictor) -> tuple[Array, Reasons]:
+    def _score_all(self, metric: Metric, predictor: GridPredictor) -> tuple[Array, Reasons]:
         """Scores by a metric, and the numbers of the reasons why they are missing."""
         scores = metric.scores(predictor)
         reasons = np.zeros(len(scores), dtype=np.int32)

@@ -31,9 +31,9 @@ from ..runtime.progress import Progress
 from ..runtime.threads import processes_chosen
 from . import scores as _scores
 from .best import AnswersAsBest
-from .folds import Split
+from .folds import SplitData
 from .grids import GRIDS, NOT_SEARCHED, Grid, check_grid, edges, named_grid
-from .planning import Samples, plan_search
+from .planning import SearchSamples, plan_search
 from .preference import preferred, price_of_simplicity, without_split
 from .processes import SpreadSearch
 from .results import results_of
@@ -151,7 +151,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
             # Folds of all samples are scikit-learn's: they count each once, whatever its weight.
             among=counted_rows(weights, len(inputs)) if many else None,
         )
-        samples = Samples(inputs, targets, weights, seed)
+        samples = SearchSamples(inputs, targets, weights, seed)
         search, splits = self.run_search(
             samples,
             splits,
@@ -169,7 +169,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
 
     def run_search(
         self,
-        samples: Samples,
+        samples: SearchSamples,
         splits: list[tuple[Rows, Rows]],
         budget: Budget,
         after: Callable[[float], float],
@@ -291,7 +291,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         grid: Grid,
         seed: int,
         threads: int,
-    ) -> tuple[Split, Callable[[], _scores.Metric]]:
+    ) -> tuple[SplitData, Callable[[], _scores.Metric]]:
         """A split of the data, and the function that makes its metric."""
         train, test = np.asarray(train), np.asarray(test)
         if weights is not None and not (weights[train].any() and weights[test].any()):
@@ -303,7 +303,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         scored = None if score_weights is None else score_weights[test]
         n = float(len(train) if fitted is None else fitted.sum())
         Y, metric = self._targets_and_metric(X, y, train, test, n, scored)
-        return Split(X, train, test, Y, fitted, grid, seed, threads), metric
+        return SplitData(X, train, test, Y, fitted, grid, seed, threads), metric
 
     @property
     def simplicity_(self) -> dict[str, NDArray[Any]]:
