@@ -42,7 +42,8 @@ def test_the_terminal_and_the_page_show_one_simple_model(data, tmp_path, options
     regimes = shown["regimes"]
     for regime in equations_in(shown):
         assert regime in said
-    assert f"A model of {len(regimes)} regime" in said
+    many = f"A model of {len(regimes)} regimes that"
+    assert (many if len(regimes) > 1 else "One linear model of all rows, which") in said
     share = f"{shown['regime_model']['explained']:.0%} of the variance"
     assert share in said
     kept = load(model).companion()

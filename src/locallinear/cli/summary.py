@@ -156,15 +156,15 @@ def parameter_lines(params: dict[str, Any]) -> list[str]:
 def simplicity_lines(model: TableRegressor | TableClassifier, companion: Companion) -> list[str]:
     """The price of simplicity: the error in cross-validation for each number of regimes.
 
-    Of a number of regimes nothing is said where time ran out before half of its models were tried.
+    Of a number of regimes, but the companion's own, nothing is said where time ran out before half
+    of its models were tried.
     """
     if companion.simplicity is None:
         return []
     view = _companion_view(model, companion)
     curve, targets = companion.simplicity, view.samples[1]
-    known = curve["tried"] >= ENOUGH_TRIED
-    if not known.any():
-        return [*wrap(f"{UNFINISHED}, and what few regimes cost is not known. {MORE_TIME}", 92), ""]
+    own_number = len(companion.model.anchor_models_)
+    known = (curve["tried"] >= ENOUGH_TRIED) | (curve["n_anchors"] == own_number)
     heads = ["wrong"] if view.is_classifier else ["error", "R²"][targets.shape[1] > 1 :]
 
     def cells(score: float, error: float) -> list[str]:
@@ -176,7 +176,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
     rows = []
     shown = (curve[name][known] for name in ("n_anchors", "score", "standard_error"))
     for count, score, error in zip(*shown, strict=True):
-        mark = " *" if count == len(companion.model.anchor_models_) else ""
+        mark = " *" if count == own_number else ""
         rows.append([f"{count}{mark}", *cells(score, error)])
     assert companion.own_score is not None
     own = ", ".join(
