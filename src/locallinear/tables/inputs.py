@@ -11,9 +11,9 @@ from sklearn.utils.validation import validate_data
 
 from .cells import pandas_module
 from .encoding import Encoding
-from .kinds import Wanted, check_types
 from .table import Table, TableError, array_names, as_table, collected
 from .targets import read_text
+from .wanted import Wanted, check_types
 
 
 def read_inputs(
