@@ -99,6 +99,12 @@ def test_codes_are_no_numbers_with_units(cells):
     assert understand(pd.Series(cells)).kind == "category"
 
 
+def test_a_unit_is_the_same_in_any_case_and_number():
+    assert numbers_in(["1 Room", "3 rooms", "5 Rooms", "3 rooms"]) == [1, 3, 5, 3]
+    cells = pd.DataFrame({"v": ["5 kWh", "7 kWh", "3 KWH"]})
+    assert fit_encoding(as_table(cells)).columns[0].unit == "kWh"
+
+
 def test_the_encoding_says_how_numbers_are_written():
     table = as_table(pd.DataFrame({"a": ["853", "1.991"], "b": ["5 kg", "7 kg"]}))
     encoding = fit_encoding(table)

@@ -8,9 +8,10 @@ import polars
 import pytest
 
 from locallinear.tables.encoding import fit_encoding
-from locallinear.tables.kinds import KINDS, check_types, understand
+from locallinear.tables.kinds import understand
 from locallinear.tables.read import read_table
 from locallinear.tables.table import TableError, as_table
+from locallinear.tables.wanted import KINDS, check_types
 
 N = 60
 ROWS = np.arange(N)
@@ -109,6 +110,7 @@ def test_the_users_word_replaces_the_guess(frame):
         ({"sise": "number"}, "types names the column 'sise', which X does not have"),
         (["size"], "types must be a dict from columns to kinds, but is a list"),
         ({"size": "text: %d"}, "but a colon is used as in 'number: ,', 'date: %d/%m/%Y' or 'ord"),
+        ({"size": "date: %q"}, "but a colon is used as in"),
         ({"size": ["low"]}, "levels are two or more texts, from the lowest to the highest"),
     ],
 )

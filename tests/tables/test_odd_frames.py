@@ -107,6 +107,8 @@ def test_rows_without_a_named_target_are_left_out_with_a_warning():
     same = regressor().fit(frame[known], "price", sample_weight=weights[known])
     assert_array_equal(model.predict(frame), same.predict(frame))
     assert len(model.cv_prediction_) == known.sum()
+    with pytest.raises(ValueError, match="sample_weight"):
+        regressor().fit(gaps, "price", sample_weight=1.0 * known[:9])
     with pytest.raises(ValueError, match=r"NaN|missing"):
         regressor().fit(frame[["size"]], gaps["price"])
 

@@ -19,10 +19,10 @@ from ..search.estimators import FALLClassifierCV, FALLRegressorCV
 from ..search.grids import named_grid
 from ..tables.encoding import fit_encoding
 from ..tables.estimators import TableClassifier, TableRegressor
-from ..tables.kinds import KINDS, Wanted, as_kind, wrong_kind
 from ..tables.procedure import CLASS_SCORING
 from ..tables.table import Table, TableError
 from ..tables.targets import check_targets, is_class, outputs, target_notes, with_targets
+from ..tables.wanted import KINDS, Wanted, as_kind, wrong_kind
 from .comparison import compile_kernels, more_models
 from .files import BadInput, read
 from .summary import (

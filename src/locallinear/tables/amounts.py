@@ -140,8 +140,19 @@ def _written(way: str, counts: "pandas.Series", decimal: str | None) -> Written:
             often[unit] = often.get(unit, 0) + int(count)
     if way == MONEY or not often:
         return replace(written, units=tuple(sorted(often)))
-    unit = max(often, key=lambda one: often[one])
-    return replace(written, units=(unit,), share=often[unit] / counts.sum())
+    most = max(often, key=lambda unit: often[unit])
+    n_same = sum(count for unit, count in often.items() if is_unit(unit, (most,)))
+    return replace(written, units=(most,), share=n_same / counts.sum())
+
+
+def is_unit(unit: str, units: Iterable[str]) -> bool:
+    """Whether a unit is one of some, in whatever case and number: rooms are room."""
+
+    def folded(name: str) -> str:
+        name = name.casefold()
+        return name.removesuffix("s") if len(name) > 2 else name
+
+    return folded(unit) in map(folded, units)
 
 
 def _share(chosen: NDArray[np.bool_], counts: "pandas.Series") -> float:
@@ -164,7 +175,7 @@ def read_amounts(texts: "pandas.Series", written: Written) -> Array:
         part, unit = split(cell, written.cells)
         known[cell] = amount(part, written.decimal)
         alone = unit is None and written.cells == PERCENTAGES and known[cell] != 0
-        if alone or (unit is not None and written.units and unit not in written.units):
+        if alone or (unit is not None and written.units and not is_unit(unit, written.units)):
             known[cell] = np.nan
     return texts.map(known).to_numpy(dtype=np.float64)
 
@@ -196,8 +207,7 @@ def split(text: str, cells: str) -> tuple[str, str | None]:
     if cells == MEASURES:
         measure = MEASURE.fullmatch(text)
         if measure is not None:
-            unit = measure[2].casefold()
-            return measure[1], unit.removesuffix("s") if len(unit) > 2 else unit
+            return measure[1], measure[2]
     return text, None
 
 

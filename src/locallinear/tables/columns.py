@@ -23,6 +23,7 @@ from .amounts import (
     PERCENTAGES,
     Written,
     amount,
+    is_unit,
     read_amounts,
     split,
     units_of,
@@ -264,7 +265,7 @@ def _check_other_units(table: Table, name: str, written: Written) -> None:
     if not written.units:
         return
     found = _units_of(table, name, written.cells)
-    other = [unit is not None and unit not in written.units for unit in found]
+    other = [unit is not None and not is_unit(unit, written.units) for unit in found]
     if any(other):
         expected = f"an amount in {' or '.join(written.units)}, as in training"
         plural = "currencies" if written.cells == MONEY else "units"

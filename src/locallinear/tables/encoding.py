@@ -14,10 +14,11 @@ from ..checks.stored import require
 from .cells import pandas_module
 from .columns import CategoryColumn, NumberColumn, OrderedColumn
 from .dates import DateColumn
-from .kinds import Wanted, understand
+from .kinds import understand
 from .stored import check_stored_column, check_stored_types
 from .table import Table, TableError
 from .texts import TextColumn
+from .wanted import Wanted
 
 if TYPE_CHECKING:
     import pandas

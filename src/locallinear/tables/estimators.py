@@ -19,11 +19,11 @@ from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.explanation import LocalExplanation
 from ..search.estimators import FALLClassifierCV, FALLRegressorCV
-from .kinds import Wanted
 from .learning import TableEstimator
 from .numeric_targets import NumericTargets
 from .scale import SCALES
 from .targets import class_labels
+from .wanted import Wanted
 
 Array = NDArray[np.float64]
 

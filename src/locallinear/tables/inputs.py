@@ -9,12 +9,13 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import validate_data
 
+from ..checks.arguments import check_groups, check_sample_weights
 from ..checks.values import check_not_masked
 from .cells import pandas_module
 from .encoding import Encoding
-from .kinds import Wanted, check_types
 from .table import Table, TableError, array_names, as_table, collected
 from .targets import read_text
+from .wanted import Wanted, check_types
 
 
 def read_inputs(
@@ -62,27 +63,30 @@ def named_targets(X: Any, y: Any) -> list[str]:
     return y if set(y) <= set(map(str, X.columns)) else []
 
 
-def rows_with_targets(X: Any, y: Any, *per_row: Any) -> tuple[Any, ...]:
-    """X, and what there is per row, without the rows that have no value of a target that y names.
+def rows_with_targets(X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, Any, Any]:
+    """X, weights and groups without the rows that have no value of a target that y names.
 
     Such rows cannot teach; a warning says how many there are.
     """
     X = collected(X)
     names = named_targets(X, y)
     if not names:
-        return X, *per_row
+        return X, sample_weight, groups
     table = as_table(X)
     table.require(names, "the target")
     known = table.frame[names].notna().all(axis=1).to_numpy()
-    fits = all(values is None or len(values) == len(table) for values in per_row)
-    if known.all() or not known.any() or not fits:  # what does not fit is refused later
-        return X, *per_row
+    if known.all() or not known.any():  # without any target, what reads targets says so
+        return X, sample_weight, groups
+    weights, grouped = (
+        check_sample_weights(sample_weight, len(table)),
+        check_groups(groups, len(table)),
+    )
     warnings.warn(
         f"rows without a target are left out: {len(table) - known.sum()} of {len(table)}",
         stacklevel=6,
     )
-    kept = (None if values is None else np.asarray(values)[known] for values in per_row)
-    return table.take(known), *kept
+    weights, grouped = (None if v is None else v[known] for v in (weights, grouped))
+    return table.take(known), weights, grouped
 
 
 def targets_in(table: Table, names: list[str]) -> Any:

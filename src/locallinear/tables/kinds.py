@@ -5,28 +5,23 @@ replaces the guess. Types of pandas are respected: a category of integers is a c
 """
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .amounts import DURATIONS, MARKED, NUMBERS, OTHER, WAYS, Written, how_written, read_amounts
+from .amounts import DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
 from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
 from .table import TableError
+from .wanted import Wanted, as_kind
 
 if TYPE_CHECKING:
     import pandas
 
 Array = NDArray[np.float64]
-
-# What a user says of a column: a kind, perhaps with a colon and how its cells are written, as in
-# "date: %d/%m/%Y", "number: ," and "ordered: low < mid < high"; or the levels in their order.
-Wanted = str | Sequence[str]
-KINDS = ("number", "category", "ordered", "text", "date", "skip")
 
 # A column of text with more different values is text; of a shorter one each value is a category.
 MAX_CATEGORIES = 30
@@ -287,54 +282,3 @@ def _shares_words(values: "pandas.Series") -> bool:
             counts[word] = counts.get(word, 0) + 1
     telling = {word for word, count in counts.items() if 2 <= count <= NAMES_ROWS * len(words)}
     return bool(np.mean([bool(one & telling) for one in words]) > 0.5)
-
-
-def as_kind(wanted: Wanted) -> tuple[str, str]:
-    """The kind that a user gives to a column, and how its cells are written or ""."""
-    if not isinstance(wanted, str):
-        return "ordered", ""
-    kind, _, how = wanted.partition(":")
-    return kind.strip(), how.strip()
-
-
-def check_types(types: Any, names: list[str]) -> dict[str, Wanted]:
-    """The kinds that a user gives to columns; an error for one that is none of the kinds."""
-    if types is None:
-        return {}
-    if not hasattr(types, "items"):
-        raise ValueError(
-            f"types must be a dict from columns to kinds, but is a {type(types).__name__}; write "
-            "types={'month': 'category'}"
-        )
-    checked: dict[str, Wanted] = {}
-    for name, wanted in types.items():
-        if str(name) not in names:
-            raise ValueError(
-                f"types names the column {name!r}, which X does not have; its columns are "
-                f"{', '.join(map(str, names[:8]))}"
-            )
-        wrong = wrong_kind(wanted)
-        if wrong:
-            raise ValueError(f"types says that column {name!r} is {wanted!r}, but {wrong}")
-        checked[str(name)] = wanted
-    return checked
-
-
-def wrong_kind(wanted: Any) -> str:
-    """What is wrong with the kind that a user gives to a column; "" if nothing is."""
-    if isinstance(wanted, list | tuple):
-        right = len(wanted) > 1 and all(isinstance(level, str) for level in wanted)
-        return "" if right else "levels are two or more texts, from the lowest to the highest"
-    kind, how = as_kind(wanted) if isinstance(wanted, str) else ("", "")
-    if kind not in KINDS:
-        return f"a kind is one of {', '.join(KINDS)}"
-    if not how:
-        return ""
-    examples = {"number": "number: ,", "date": "date: %d/%m/%Y", "ordered": "ordered: low < high"}
-    fits = {"number": how in OTHER, "date": "%" in how, "ordered": "<" in how}
-    return "" if fits.get(kind, False) else f"a colon is used as in {_listed(examples.values())}"
-
-
-def _listed(examples: Iterable[str]) -> str:
-    *first, last = (repr(example) for example in examples)
-    return f"{', '.join(first)} or {last}"

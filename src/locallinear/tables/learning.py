@@ -38,11 +38,11 @@ from .inputs import (
     rows_with_targets,
     targets_in,
 )
-from .kinds import Wanted
 from .procedure import Task, best_params, fold_numbers, learn
 from .stored import check_stored_attributes
 from .table import as_table, collected
 from .targets import read_text
+from .wanted import Wanted
 
 Array = NDArray[np.float64]
 
