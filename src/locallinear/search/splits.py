@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from ..checks.arguments import check_groups, check_indices
+from ..checks.values import check_even
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -44,7 +45,7 @@ def make_splits(
         rows = draw_rows(y, max_samples, seed, classifier)
     groups = check_groups(groups, len(X))
     part = None if groups is None else groups[rows]
-    splitter = check_cv(cv, y[rows], classifier=classifier)
+    splitter = check_cv(_pairs(cv) if given else cv, y[rows], classifier=classifier)
     splits = [
         (rows[_checked(train, rows)], rows[_checked(test, rows)])
         for train, test in splitter.split(X[rows], y[rows], part)
@@ -54,8 +55,24 @@ def make_splits(
     return splits
 
 
+def _pairs(cv: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """The splits that a user gives as rows, each of which must be a pair."""
+    pairs = []
+    for pair in cv:
+        try:
+            train, test = pair
+        except (TypeError, ValueError):
+            raise ValueError(
+                "cv must give pairs of samples to fit on and samples to test, or be a number of "
+                f"folds, but gives {pair!r}"
+            ) from None
+        pairs.append((train, test))
+    return pairs
+
+
 def _checked(part: Any, rows: Rows) -> NDArray:
     """Numbers of samples, or a mask of them, of one part of a split that a user may have made."""
+    check_even(part, "cv")
     numbers = np.asarray(part)
     if numbers.dtype == bool and numbers.shape == rows.shape:
         numbers = np.flatnonzero(numbers)
