@@ -314,6 +314,13 @@ def test_graphs_of_no_real_numbers_are_refused(value):
         FALLRegressor(5).fit(X, y, graph=graph)
 
 
+@pytest.mark.parametrize("estimator", [FALLRegressor, NetworkLassoRegressor])
+def test_negative_weights_of_a_graph_are_refused(estimator):
+    graph = sparse.csr_array(-np.eye(N, k=1) - np.eye(N, k=-1))
+    with pytest.raises(ValueError, match="graph must hold weights that are not negative, but one"):
+        estimator().fit(X, y, graph=graph)
+
+
 def test_groups_without_an_order_are_refused():
     with pytest.raises(TypeError, match=r"groups must hold labels of one kind.* but holds dict"):
         REGRESSORS["search"]().fit(X, y, groups=[{}] * N)
@@ -348,6 +355,14 @@ def test_a_masked_graph_is_refused():
         (lambda: FALLRegressorCV(GRID, cv=[(0, 1)]), "at least one of each, but one part is 0"),
         (lambda: FALLRegressorCV(GRID, cv=[([0, 1], [99])]), "from 0 to 39.* but one is 99"),
         (lambda: FALLRegressorCV(GRID, cv=[([0.5], [1])]), "must be whole numbers"),
+        (
+            lambda: FALLRegressorCV(GRID, cv=(i for i in (3, 4))),
+            "cv must give pairs .* but gives 3",
+        ),
+        (lambda: FALLRegressorCV(GRID, cv=[([[0]], [[1], [2, 3]])]), "cv must"),
+        (lambda: FALLRegressor(n_jobs=0), "The 'n_jobs' parameter"),
+        (lambda: FALLRegressor(n_jobs=2**31 - 1), "The 'n_jobs' parameter"),
+        (lambda: FALLEnsembleRegressor(2, n_jobs=0), "The 'n_jobs' parameter"),
         (lambda: NetworkLassoRegressor(HUGE), "The 'alpha' parameter"),
         (lambda: NetworkLassoRegressor(tol=HUGE), "The 'tol' parameter"),
         (lambda: LocalizedLassoRegressor(exclusive_alpha=HUGE), "The 'exclusive_alpha' parameter"),
@@ -428,10 +443,39 @@ def test_an_explanation_is_finite_wherever_the_prediction_is(scale, target_scale
     assert np.isfinite(model.local_models()).all()
 
 
-@pytest.mark.parametrize("name", ["n_neighbors", "n_anchors", "n_anchor_neighbors"])
-def test_true_is_no_number_of_anything(name):
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        *((FALLRegressor, name) for name in ("n_neighbors", "n_anchors", "n_anchor_neighbors")),
+        *((FALLRegressor, name) for name in ("alpha", "anchor_alpha", "anchor_l1_ratio", "n_jobs")),
+        *(
+            (FALLEnsembleRegressor, name)
+            for name in ("n_estimators", "max_features", "time_budget")
+        ),
+        *((FALLEnsembleRegressor, name) for name in ("n_neighborhoods", "max_samples")),
+        *((FALLRegressorCV, name) for name in ("time_budget", "n_jobs", "max_samples")),
+        *((NetworkLassoRegressor, name) for name in ("alpha", "n_neighbors", "max_iter", "tol")),
+        (LocalizedLassoRegressor, "exclusive_alpha"),
+    ],
+)
+def test_true_is_no_number_of_anything(estimator, name):
     with pytest.raises(ValueError, match=f"'{name}' parameter .* Got True"):
-        FALLRegressor(neighborhood="boosted", **{name: True}).fit(np.eye(9), np.arange(9.0))
+        estimator(**{name: True}).fit(np.eye(9), np.arange(9.0))
+
+
+def test_threads_that_cannot_be_are_refused_after_the_fit_as_well():
+    model = FALLRegressor(5).fit(X, y).set_params(n_jobs=0)
+    with pytest.raises(ValueError, match="The 'n_jobs' parameter"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 2**40])
+def test_seeds_that_are_none_are_refused(seed):
+    explanation = FALLRegressor(5).fit(X, y).explain(X[:1])
+    with pytest.raises(ValueError, match="The 'random_state' parameter of shapley must be"):
+        explanation.shapley(random_state=seed)
+    with pytest.raises(ValueError, match="n_permutations must be a whole number"):
+        explanation.shapley(n_permutations=True)
 
 
 @pytest.mark.parametrize("scaling", ["standard", "quantile"])

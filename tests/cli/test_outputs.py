@@ -78,6 +78,11 @@ def test_an_output_that_is_a_link_or_private_stays_so(files, tmp_path):
     assert target.read_text() == call("predict", *files).stdout
 
 
+def test_a_share_that_is_no_number_is_refused(files):
+    result = call("predict", *files, "--interval", "nan", status=2)
+    assert "nan is not a number above 0 and below 1" in result.stderr
+
+
 def test_a_device_stays_a_device(files):
     call("predict", *files, "--out", "/dev/null")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
@@ -112,6 +117,14 @@ def test_an_empty_name_is_refused(arguments):
 def run(*arguments, stdout):
     command = [sys.executable, "-m", "locallinear", *map(str, arguments)]
     return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no shell that closes a handle")
+def test_a_closed_standard_error_loses_notes_and_nothing_else(files):
+    command = [sys.executable, "-m", "locallinear", "predict", *map(str, files)]
+    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
+    done = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, call("predict", *files).stdout)
 
 
 def test_a_full_disk_behind_standard_output_is_one_sentence(files):

@@ -12,7 +12,14 @@ import pytest
 from sklearn.model_selection import KFold
 
 from archives import forge, members, npy, peak_of
-from locallinear import FALLEnsembleRegressor, FALLRegressor, load
+from frames import fitted_table
+from locallinear import (
+    FALLClassifier,
+    FALLEnsembleRegressor,
+    FALLRegressor,
+    TableRegressor,
+    load,
+)
 from locallinear.io import ModelFileError
 
 
@@ -192,3 +199,94 @@ def test_arrays_that_do_not_fit_each_other_are_refused(saved):
         refuse(saved, "do not fit each other")
         forge(saved, {n: c for n, c in contents.items() if n != f"{name}.npy"})
         refuse(saved)
+
+
+# --- Parts that fit each other, and that no fit makes --------------------------------------------
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+FEW = {"n_anchors": 4, "random_state": 0}
+MODELS = {
+    "numbers": lambda: FALLRegressor(**FEW).fit(X, X[:, 0], np.ones(30)),
+    "quantiles": lambda: FALLRegressor(scaling="quantile", **FEW).fit(X, X[:, 0]),
+    "classes": lambda: FALLClassifier(**FEW).fit(X, X[:, 0] > 0),
+    "ensemble": lambda: FALLEnsembleRegressor(2, search={"n_neighbors": [3]}, random_state=0).fit(
+        X, X[:, 0]
+    ),
+    "table": lambda: fitted_table(TableRegressor, FALLRegressor(**FEW)),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A file of each of these models."""
+    folder = tmp_path_factory.mktemp("whole")
+    for name, make in MODELS.items():
+        make().save(folder / name)
+    return folder
+
+
+def refuse_altered(files, name, path, *, arrays=(), page=None, match="no whole model file"):
+    """A file with all values of some arrays replaced, or with another page, must not load."""
+    contents = members(files / name)
+    for ending, value in dict(arrays).items():
+        (found,) = (member for member in contents if member.endswith(f"{ending}.npy"))
+        whole = np.load(io.BytesIO(contents[found]))
+        contents[found] = npy(value if np.ndim(value) else np.full_like(whole, value))
+    if page is not None:
+        content = json.loads(contents["model.json"])
+        page(content)
+        contents["model.json"] = json.dumps(content).encode()
+    forge(path, contents)
+    with pytest.raises(ModelFileError, match=match):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "ending", "value"),
+    [
+        ("numbers", "samples-Z", 1e141),
+        ("numbers", "samples-residuals", 1e141),
+        ("numbers", "attributes-_models", 1e145),
+        ("numbers", "samples-weights", 1e141),
+        ("numbers", "samples-weights", 1e-300),
+        ("numbers", "space-shift", 1e145),
+        ("numbers", "space-scale", 1e145),
+        ("numbers", "space-scale", 1e-144),
+        ("quantiles", "space-knots", 1e145 * np.arange(1.0, 91.0)),
+        ("classes", "samples-residuals", 1e290),
+        ("classes", "attributes-_models", 1e290),
+        ("classes", "attributes-_models", 0.0),
+        ("ensemble", "cv_prediction_", np.nan),
+        ("ensemble", "cv_prediction_", 1e300),
+        ("ensemble", "cv_prediction_", np.zeros((30, 7))),
+        ("ensemble", "_cv_folds", 100),
+        ("ensemble", "_cv_folds", 0),
+    ],
+)
+def test_numbers_that_no_fit_makes_are_refused(files, path, name, ending, value):
+    load(files / name)
+    refuse_altered(files, name, path, arrays={ending: value})
+
+
+@pytest.mark.parametrize("parameter", [("n_neighbors", 31), ("n_jobs", 2**31 - 1), ("n_jobs", 0)])
+def test_parameters_with_which_nothing_could_be_predicted_are_refused(files, path, parameter):
+    def change(page):
+        page["parameters"]["dict"][parameter[0]] = parameter[1]
+
+    refuse_altered(files, "numbers", path, page=change)
+
+
+def test_a_file_that_does_not_say_what_y_was_is_refused(files, path):
+    def change(page):
+        del page["state"]["dict"]["attributes"]["dict"]["_one_target"]
+
+    refuse_altered(files, "numbers", path, page=change, match="of classes and of numbers, or neit")
+
+
+def test_a_table_whose_model_knows_other_features_is_refused(files, path):
+    def change(page):
+        model = page["state"]["dict"]["estimator"]["estimator"]
+        attributes = model["state"]["dict"]["attributes"]["dict"]
+        attributes["feature_names_in_"]["objects"][0] = "another"
+
+    refuse_altered(files, "table", path, page=change, match="features of other names than its tab")

@@ -84,7 +84,7 @@ def test_a_device_is_written_to_and_stays_a_device():
     write_whole("/dev/null", b"new")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     assert os.stat("/dev/null").st_ino == before.st_ino
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         write_whole("/dev/full", b"new")
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
 

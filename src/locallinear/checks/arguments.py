@@ -135,9 +135,19 @@ def check_graph(graph: Any, n_samples: int) -> csr_array:
             "graph must hold finite real numbers, but holds "
             f"{_first_odd(graph.data)}; use 0, or no entry, where two samples are no neighbours"
         )
+    check_not_negative(graph)
     graph.sum_duplicates()
     graph.eliminate_zeros()
     return graph
+
+
+def check_not_negative(graph: csr_array) -> None:
+    """Refuse negative weights, which no neighbours have."""
+    if graph.nnz and graph.data.min() < 0:
+        raise ValueError(
+            f"graph must hold weights that are not negative, but one is {graph.data.min():g}; use "
+            "0 for no edge, and turn distances into 1/distance"
+        )
 
 
 def _first_odd(values: NDArray) -> Any:

@@ -1,6 +1,7 @@
 """Checks of the parameters of FALL: before a fit, after it and in a file."""
 
 from numbers import Integral, Real
+from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
@@ -10,7 +11,15 @@ from sklearn.utils._param_validation import (
 )
 
 
-class Floats(Interval):
+class Numbers(Interval):
+    """An interval of numbers; True is one in Python, but compiled code takes it for another."""
+
+    def is_satisfied_by(self, value: object) -> bool:
+        """Whether a value is a number of the interval."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+class Floats(Numbers):
     """An interval of real numbers; a whole number that is too large for a float is outside."""
 
     def __contains__(self, value: Real) -> bool:
@@ -20,40 +29,35 @@ class Floats(Interval):
             return False
 
 
-class Counts(Interval):
-    """Whole numbers; True is one in Python, but compiled code takes it for something else."""
+POSITIVE_COUNT = Numbers(Integral, 1, None, closed="left")
 
-    def is_satisfied_by(self, value: object) -> bool:
-        """Whether a value is a whole number of the interval."""
-        return not isinstance(value, bool) and super().is_satisfied_by(value)
-
-
-_POSITIVE_COUNT = Counts(Integral, 1, None, closed="left")
-
-# Numbers of threads that the machine's own whole numbers can hold.
-N_JOBS: list = [None, Interval(Integral, -(2**31), 2**31 - 1, closed="both")]
+# Numbers of threads, each of which begins; a negative number is counted from that of processors.
+N_JOBS: list = [
+    None,
+    Numbers(Integral, 1, 1024, closed="both"),
+    Numbers(Integral, -(2**31), -1, closed="both"),
+]
 
 FALL_PARAMETERS: dict[str, list] = {
-    "n_anchors": [_POSITIVE_COUNT],
+    "n_anchors": [POSITIVE_COUNT],
     "anchor_selection": [StrOptions({"random", "kmeans"}), "array-like"],
     "anchor_models": [None, "array-like"],
-    "n_anchor_neighbors": [_POSITIVE_COUNT],
+    "n_anchor_neighbors": [POSITIVE_COUNT],
     "anchor_alpha": [Floats(Real, 0, None, closed="left")],
-    "anchor_l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    "anchor_l1_ratio": [Floats(Real, 0, 1, closed="both")],
     "alpha": [Floats(Real, 0, None, closed="neither")],
-    "n_neighbors": [_POSITIVE_COUNT],
+    "n_neighbors": [POSITIVE_COUNT],
     "weights": [StrOptions({"distance", "uniform"}), callable],
     "fit_intercept": ["boolean"],
     "scaling": [None, StrOptions({"standard", "quantile"})],
     "neighborhood": [StrOptions({"euclidean", "learned", "forest", "boosted", "piecewise"})],
-    "metric_iterations": [_POSITIVE_COUNT],
+    "metric_iterations": [POSITIVE_COUNT],
     "neighborhood_features": [None, "array-like"],
     "indicators": [None, "array-like"],
-    "assignment_neighbors": [_POSITIVE_COUNT],
+    "assignment_neighbors": [POSITIVE_COUNT],
     "n_jobs": N_JOBS,
     "random_state": ["random_state"],
 }
-
 
 # The parameters that decide the feature space and the neighbours (see `geometry.nearness`).
 GEOMETRY = ("scaling", "neighborhood", "metric_iterations", "neighborhood_features", "indicators")
@@ -72,6 +76,12 @@ def check_after_fit(estimator: BaseEstimator) -> None:
     """Refuse invalid values that were set after the fit."""
     given = {name: getattr(estimator, name) for name in AFTER_FIT}
     validate_parameter_constraints(AFTER_FIT, given, type(estimator).__name__)
+
+
+def check_seed(random_state: Any, caller: str) -> None:
+    """Refuse what is no `random_state` of a method."""
+    allowed = {"random_state": ["random_state"]}
+    validate_parameter_constraints(allowed, {"random_state": random_state}, caller)
 
 
 def check_stored_parameters(estimator: BaseEstimator) -> None:

@@ -5,10 +5,13 @@ do not belong together fail much later: so every array's type, shape and range i
 errors end in one sentence of the file's own error.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from . import inputs
 
 # The types of the sample columns in a file.
 COLUMN_TYPES: dict[str, type] = {
@@ -43,7 +46,9 @@ def is_array(value: Any, dtype: type, shape: tuple[int, ...], largest: float = L
     """Whether a value is an array of this type and shape, with numbers up to a size."""
     if not isinstance(value, np.ndarray) or value.dtype != dtype or value.shape != shape:
         return False
-    return value.dtype.kind != "f" or bool((np.abs(value) <= largest).all())
+    if value.dtype.kind != "f" or not value.size:
+        return True
+    return bool(-largest <= value.min() and value.max() <= largest)  # neither with a NaN
 
 
 def check_stored_shapes(
@@ -63,7 +68,8 @@ def check_stored_shapes(
     require(columns["labels"].min() >= 0 and columns["labels"].max() < k, wrong)
     weights, searchable = columns.get("weights"), columns.get("searchable")
     if weights is not None:
-        require(is_array(weights, np.float64, (n,)) and weights.min() >= 0, wrong)
+        require(is_array(weights, np.float64, (n,), inputs.LARGEST), wrong)
+        require(((weights == 0) | (weights >= 1 / inputs.LARGEST)).all(), wrong)
         require(weights.any(), "none of its samples has weight")
     if searchable is not None:
         require(is_array(searchable, np.bool_, (n,)) and searchable.any(), wrong)
@@ -88,14 +94,15 @@ def _check_names(attributes: dict[str, Any], d: int, m: int) -> None:
     require(type(n_features) is int and n_features == d, "its number of features is another")
     are_names = isinstance(targets, list) and all(isinstance(name, str) for name in targets)
     require(are_names and len(targets) == m, "it does not name its targets")
+    of_numbers = "_one_target" in attributes
     one = attributes.get("_one_target", False)
     require(isinstance(one, bool) and (m == 1 or not one), "it does not say what y was")
     check_stored_names(attributes, d)
-    classes = attributes.get("classes_")
-    if classes is not None:
+    require(of_numbers != ("classes_" in attributes), "it is of classes and of numbers, or neither")
+    if not of_numbers:
+        classes = attributes["classes_"]
         is_list = isinstance(classes, np.ndarray) and classes.shape == (m,)
         require(is_list and len(set(classes.tolist())) == m, "its classes are none")
-        require("_one_target" not in attributes, "it is of classes and of numbers")
 
 
 def check_stored_names(attributes: dict[str, Any], d: int) -> None:
@@ -131,6 +138,36 @@ def _check_space(space: dict[str, NDArray], d: int) -> None:
     inner = np.ones(max(total - 1, 0), dtype=bool)
     inner[np.cumsum(sizes)[:-1] - 1] = False  # from one feature to the next
     require((np.diff(knots)[inner] > 0).all() and (np.diff(heights)[inner] > 0).all(), wrong)
+
+
+def check_stored_inputs(space: dict[str, NDArray], ends: NDArray) -> None:
+    """Refuse samples that no fit takes; `ends` (2, d) are the least and the largest in units."""
+    require((np.abs(ends) <= inputs.LARGEST).all(), "its samples are no numbers that a fit takes")
+    sizes = np.abs(ends).max(axis=0)
+    require(((sizes == 0) | (sizes >= 1 / inputs.LARGEST)).all(), "its samples are too small")
+    if "scale" in space:
+        # The spread of a feature that is all rounding counts as 1.
+        resolved = space["scale"] > np.finfo(float).eps * np.abs(space["shift"])
+        require(resolved.all(), "its feature space has no spread")
+
+
+def check_stored_targets(most: float, targets: Callable[[], NDArray]) -> None:
+    """Refuse targets that no fit takes, none of which is larger in size than `most`.
+
+    `targets` returns them, (n, m). They are made only where their limit leaves a doubt.
+    """
+    if not most <= inputs.LARGEST:
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = (np.abs(targets()) <= (1 + 1e-9) * inputs.LARGEST).all()
+        require(fits, "its targets are no numbers that a fit takes")
+
+
+def check_stored_classes(targets: Callable[[], NDArray]) -> None:
+    """Refuse samples without one class each; `targets` returns 1 for it and 0 for the others."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = np.rint(targets())
+    fits = ((own == 0) | (own == 1)).all() and (own.sum(axis=1) == 1).all()
+    require(fits, "its samples have no classes")
 
 
 def check_stored_parts(state: dict[str, Any]) -> None:
@@ -170,10 +207,24 @@ def check_stored_ensemble(attributes: dict[str, Any], member: Any, known: set[st
         same = np.array_equal(classes, own)
     require(same, "its classes are not those of its members")
     require(isinstance(attributes.get("cv_score_", 0.0), float), "it has no score")
+    _check_out_of_fold(attributes, member, n)
+
+
+def _check_out_of_fold(attributes: dict[str, Any], member: Any, n: int) -> None:
+    """Refuse predictions that are none of samples, and folds that do not fit them."""
     folds, prediction = attributes.get("_cv_folds"), attributes.get("cv_prediction_")
-    if prediction is not None:
-        require(isinstance(prediction, np.ndarray) and prediction.dtype == np.float64, "no numbers")
+    wrong = "its predictions of folds are none"
+    if prediction is None:
+        require(folds is None, wrong)
+        return
+    require(isinstance(prediction, np.ndarray) and prediction.dtype == np.float64, wrong)
+    m = len(member._target_names)
+    shape = (len(prediction),) if getattr(member, "_one_target", False) else (len(prediction), m)
+    require(prediction.shape == shape, wrong)
+    require((np.isnan(prediction) | (np.abs(prediction) <= LARGEST_INPUT)).all(), wrong)
     if folds is not None:
-        of_samples = prediction is not None and len(prediction) == n
-        require(is_array(folds, np.intp, (n,)) and of_samples, "its folds are none")
-        require(folds.min() >= -1, "its folds are none")
+        require(is_array(folds, np.intp, (n,)) and len(prediction) == n, wrong)
+        tested = folds >= 0  # those that no fold tests have -1
+        numbers = np.unique(folds[tested])
+        require(len(numbers) > 1 and np.array_equal(numbers, np.arange(len(numbers))), wrong)
+        require((folds >= -1).all() and not np.isnan(prediction[tested]).any(), wrong)

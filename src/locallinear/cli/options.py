@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,15 @@ class Share(click.FloatRange):
 
     def __init__(self) -> None:
         super().__init__(0, 1, min_open=True, max_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or fail if it is none: NaN is on no side of a limit."""
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value} is not a number above 0 and below 1.", param, ctx)
+        return number
 
 
 class FileName(click.Path):

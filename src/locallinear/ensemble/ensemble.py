@@ -14,12 +14,18 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context, clone, is_classifier
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import check_queries
-from ..checks.parameters import N_JOBS, Floats, check_stored_parameters
+from ..checks.parameters import (
+    N_JOBS,
+    POSITIVE_COUNT,
+    Floats,
+    Numbers,
+    check_stored_parameters,
+)
 from ..checks.stored import check_stored_calibration, check_stored_ensemble
 from ..io import save
 from ..models.fall import FALL
@@ -50,12 +56,12 @@ class Ensemble(ChoosesKinds):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "max_features": [Interval(Real, 0, 1, closed="right")],
-        "n_neighborhoods": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [POSITIVE_COUNT],
+        "max_features": [Floats(Real, 0, 1, closed="right")],
+        "n_neighborhoods": [POSITIVE_COUNT],
         "search": [StrOptions(set(GRIDS)), dict, None],
         "cv": [None, "cv_object"],
-        "max_samples": [None, Interval(Integral, 2, None, closed="left")],
+        "max_samples": [None, Numbers(Integral, 2, None, closed="left")],
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],

@@ -154,7 +154,8 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
             How often each sample counts, in the fits of the anchors and in the averages.
         graph : sparse matrix (n, n), optional
             Row i holds the neighbours of sample i, which make the neighbourhood of an anchor in
-            place of the nearest samples. Only the positions of the entries matter.
+            place of the nearest samples. Only the positions of the entries matter;
+            none is negative.
 
         Returns
         -------

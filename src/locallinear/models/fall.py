@@ -292,6 +292,7 @@ class FALL(HowSure, Predictor):
         for name in ATTRIBUTES:
             if name in attributes:
                 setattr(self, name, attributes[name])
+        checks.check_enough_samples(self.n_neighbors, self.fitted.samples.n_searchable)
 
     def signature(self) -> tuple[Any, ...]:
         """What members of one ensemble must have alike: scaling, samples, targets and names."""

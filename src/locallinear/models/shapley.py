@@ -1,6 +1,5 @@
 """Shapley values of a model's predictions: `explain.shapley_paths` says how."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..checks.inputs import check_queries
+from ..checks.parameters import POSITIVE_COUNT, check_seed
 from ..explain.shapley_paths import draw_orders, shapley_values
 
 Array = NDArray[np.float64]
@@ -24,10 +24,11 @@ def shapley_of(why: Any, background: Any, n_permutations: int, random_state: Any
             "shapley needs the model and the queries, which this explanation does not hold; call "
             "explain of a fitted model"
         )
-    if not isinstance(n_permutations, Integral) or n_permutations < 1:
+    if not POSITIVE_COUNT.is_satisfied_by(n_permutations):
         raise ValueError(
             f"n_permutations must be a whole number of at least 1, but is {n_permutations!r}"
         )
+    check_seed(random_state, "shapley")
     rng = check_random_state(random_state)
     by_feature = why if why.encoded is None else why.encoded
     model, samples = by_feature.model, why.samples

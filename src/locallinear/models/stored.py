@@ -6,11 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import is_numpy
-from ..checks.stored import check_stored_parts, check_stored_shapes
+from ..checks.stored import (
+    check_stored_classes,
+    check_stored_inputs,
+    check_stored_parts,
+    check_stored_shapes,
+    check_stored_targets,
+)
 from ..geometry.nearness import Geometry
 from .anchor_samples import AnchorSamples
 from .fitted import SHARED, Fitted
 from .samples import Samples
+
+Array = NDArray[np.float64]
 
 # The attributes in a file that are parts of `Fitted`, under the names that they have there.
 PARTS = {
@@ -67,6 +75,40 @@ def revived(state: dict[str, Any], like: Fitted | None) -> Fitted:
         anchor_samples = AnchorSamples.from_arrays(*shape, **state["anchor_samples"])
     searchable: NDArray[np.bool_] | None = columns.pop("searchable", None)
     samples = Samples.located(geometry, searchable, **columns)
+    _check_samples(geometry, samples, attributes, space if like is None else None)
     parts = {part: attributes[name] for name, part in PARTS.items()}
     parts["anchor_models"] = geometry.space.models_to_units(attributes["_models"])
     return Fitted.indexed(geometry, samples, **parts, anchor_samples=anchor_samples)
+
+
+def _check_samples(
+    geometry: Geometry,
+    samples: Samples,
+    attributes: dict[str, Any],
+    space: dict[str, NDArray] | None,
+) -> None:
+    """Refuse samples that no fit takes. Their inputs are checked where a space is given."""
+    Z, residuals, labels = (samples[name] for name in ("Z", "residuals", "labels"))
+    ends = np.stack([Z.min(axis=0), Z.max(axis=0)])
+    if space is not None:
+        # Spaces keep the order of numbers, so that these are the ends in units, too.
+        check_stored_inputs(space, geometry.space.inverse(ends))
+    models = attributes["_models"]
+
+    def targets() -> Array:
+        # An anchor at a time: rounding does not matter here, and time does.
+        found = residuals.copy()
+        order = np.argsort(labels, kind="stable")
+        for rows in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+            model = models[labels[rows[:1]]].reshape(-1, models.shape[2])
+            if len(rows):
+                found[rows] += Z[rows] @ model[:-1] + model[-1]
+        return found
+
+    if "classes_" in attributes:
+        check_stored_classes(targets)
+    else:
+        sizes = np.abs(ends).max(axis=0)
+        most = np.einsum("d,kdm->km", sizes, np.abs(models[:, :-1])).max()
+        most += np.abs(models[:, -1]).max() + np.abs(residuals).max()
+        check_stored_targets(float(most), targets)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from ..checks.arguments import check_graph
+from ..checks.arguments import check_graph, check_not_negative
 from ..checks.inputs import LARGEST
 from ..checks.values import check_numbers
 
@@ -18,7 +18,6 @@ Rows = NDArray[np.intp]
 def check_weighted_graph(graph: Any, n_samples: int) -> tuple[tuple[Rows, Rows], Array]:
     """Edges (E,), each once, and weights (E,) of a symmetric non-negative (n, n) matrix."""
     graph = check_graph(_as_sparse(graph), n_samples)
-    _check_not_negative(graph)
     difference = abs(graph - graph.T)
     if difference.nnz and difference.max() > 1e-10 * graph.data.max():
         raise ValueError(
@@ -37,7 +36,7 @@ def check_query_graph(graph: Any, shape: tuple[int, int]) -> tuple[Rows, Array]:
             f"graph must have a row for each of the {shape[0]} queries and a column for each of "
             f"the {shape[1]} training samples, but has shape {graph.shape}"
         )
-    _check_not_negative(graph)
+    check_not_negative(graph)
     counts = np.diff(graph.indptr)
     filled = np.arange(max(counts.max(initial=0), 1)) < counts[:, None]
     neighbors, weights = np.zeros(filled.shape, dtype=np.intp), np.zeros(filled.shape)
@@ -68,11 +67,3 @@ def _as_sparse(graph: Any) -> sparse.csr_array:
     check_numbers(graph.data if sparse.issparse(graph) else graph, "graph")
     graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
     return sparse.csr_array(graph)
-
-
-def _check_not_negative(graph: sparse.csr_array) -> None:
-    if graph.nnz and graph.data.min() < 0:
-        raise ValueError(
-            f"graph must hold weights that are not negative, but one is {graph.data.min():g}; use "
-            "0 for no edge, and turn distances into 1/distance"
-        )

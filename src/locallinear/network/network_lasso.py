@@ -1,17 +1,16 @@
 """Network lasso: one linear model per sample, and a graph whose neighbours share models."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from ..checks.inputs import check_queries, validated_targets
-from ..checks.parameters import Floats
+from ..checks.parameters import POSITIVE_COUNT, Floats
 from ..geometry.neighbors import Neighbors
 from ..kernels.local.combine import distance_weights
 from ..kernels.network.geometric_median import geometric_median_weights
@@ -104,9 +103,9 @@ class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "alpha": [Floats(Real, 0, None, closed="neither")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [POSITIVE_COUNT],
         "fit_intercept": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [POSITIVE_COUNT],
         "tol": [Floats(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
     }

@@ -54,7 +54,7 @@ def whole_file(path: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
     if present is not None and _is_stream(present):
         content = io.BytesIO()
         yield content
-        with _open_stream(path, present) as stream:
+        with _named(path), _open_stream(path, present) as stream:
             stream.write(content.getbuffer())
         return
     target = _followed(path)
@@ -63,7 +63,7 @@ def whole_file(path: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
     lock = part = None
     try:
         handle, lock, part = _open_part(target.parent, 0o666 if present is None else 0o600)
-        with os.fdopen(handle, "w+b") as file:
+        with _named(path), os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
             if present is not None:
@@ -78,6 +78,17 @@ def whole_file(path: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
     finally:
         if lock is not None:
             os.close(lock)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in what the system says of a write that failed."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def write_whole(path: str | Path, content: bytes) -> None:

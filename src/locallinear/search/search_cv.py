@@ -17,12 +17,12 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, _fit_context
 from sklearn.metrics import get_scorer_names
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import all_classes
-from ..checks.parameters import GEOMETRY, N_JOBS, Floats
+from ..checks.parameters import GEOMETRY, N_JOBS, Floats, Numbers
 from ..models.fall import FALL
 from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
@@ -51,7 +51,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
     _parameter_constraints: ClassVar[dict] = {
         "grid": [StrOptions(set(GRIDS)), dict],
         "cv": ["cv_object"],
-        "max_samples": [None, Interval(Integral, 2, None, closed="left")],
+        "max_samples": [None, Numbers(Integral, 2, None, closed="left")],
         "time_budget": [None, Floats(Real, 0, None, closed="neither")],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "prefer": [StrOptions({"accurate", "simple"})],

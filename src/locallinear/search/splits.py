@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from ..checks.arguments import check_groups, check_indices
+from ..checks.values import check_even
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -39,14 +40,14 @@ def make_splits(
     If there are more than `max_samples` samples, so many are drawn at random and split; where
     `among` is given, of these rows alone. Splits that the user gives as rows stay as they are.
     """
-    rows = np.arange(len(X))
-    if not isinstance(cv, Iterable):
+    rows, given = np.arange(len(X)), isinstance(cv, Iterable)
+    if not given:
         rows = rows if among is None else among
         if max_samples is not None and len(rows) > max_samples:
             rows = rows[draw_rows(y[rows], max_samples, seed, classifier)]
     groups = check_groups(groups, len(X))
     part = None if groups is None else groups[rows]
-    splitter = check_cv(cv, y[rows], classifier=classifier)
+    splitter = check_cv(_pairs(cv) if given else cv, y[rows], classifier=classifier)
     splits = [
         (rows[_checked(train, rows)], rows[_checked(test, rows)])
         for train, test in splitter.split(X[rows], y[rows], part)
@@ -56,8 +57,24 @@ def make_splits(
     return splits
 
 
+def _pairs(cv: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """The splits that a user gives as rows, each of which must be a pair."""
+    pairs = []
+    for pair in cv:
+        try:
+            train, test = pair
+        except (TypeError, ValueError):
+            raise ValueError(
+                "cv must give pairs of samples to fit on and samples to test, or be a number of "
+                f"folds, but gives {pair!r}"
+            ) from None
+        pairs.append((train, test))
+    return pairs
+
+
 def _checked(part: Any, rows: Rows) -> NDArray:
     """Numbers of samples, or a mask of them, of one part of a split that a user may have made."""
+    check_even(part, "cv")
     numbers = np.asarray(part)
     if numbers.dtype == bool and numbers.shape == rows.shape:
         numbers = np.flatnonzero(numbers)

@@ -76,6 +76,11 @@ class Encoding:
         return [name for column in self.columns for name in column.feature_names]
 
     @property
+    def input_names(self) -> list[str]:
+        """The names that the features have in the frame that `inputs` makes, all different."""
+        return _different(self.feature_names)
+
+    @property
     def owners(self) -> NDArray[np.intp]:
         """For each feature the number of its column, (d,)."""
         sizes = [len(column.feature_names) for column in self.columns]
@@ -95,9 +100,7 @@ class Encoding:
         """The features of a table, (n, d)."""
         table.require(self.names, "which the model takes")
         blocks = [column.encode(table) for column in self.columns]
-        return pandas_module().DataFrame(
-            np.concatenate(blocks, axis=1), columns=_different(self.feature_names)
-        )
+        return pandas_module().DataFrame(np.concatenate(blocks, axis=1), columns=self.input_names)
 
     def cells(self, table: Table) -> "pandas.DataFrame":
         """The cells of the columns as a reader sees them: numbers, texts and gaps, (n, c)."""

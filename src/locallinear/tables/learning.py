@@ -285,6 +285,11 @@ class TableEstimator(TableAnswers):
                 f"its table has {n_inputs} features, and its model "
                 f"{state['estimator'].n_features_in_}"
             )
+        names = getattr(
+            state["estimator"], "feature_names_in_", np.array(self._encoding.input_names)
+        )
+        if names.tolist() != self._encoding.input_names:
+            raise ValueError("its model has features of other names than its table")
         self.estimator_, self._known = state["estimator"], {}
         if state.get("companion") is not None:
             companion = revived(state["companion"], self.estimator_)
