@@ -171,7 +171,9 @@ def test_control_c_ends_the_search_and_keeps_the_best(n_jobs):
         # The bar says that there are scores to keep.
         seen = ""
         while "best score" not in seen:
-            seen += process.stderr.read(1)
+            letter = process.stderr.read(1)
+            assert letter, seen  # the process ended
+            seen += letter
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
