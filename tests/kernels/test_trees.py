@@ -33,8 +33,8 @@ def grow_boosted(
     seen = np.arange(n) if seen is None else seen
     is_seen = np.isin(np.arange(n), seen)
     for tree in range(T):
-        feature, cut, right = np.zeros((3, 2 * max_leaves - 1), dtype=np.int32)
-        means = np.zeros((2 * max_leaves - 1, m))
+        nodes = np.zeros((3, 2 * max_leaves - 1), dtype=np.int32)
+        means = np.zeros((nodes.shape[1], m))
         n_nodes = grow_boosted_tree(
             bins,
             bins.max(axis=1).astype(int) + 1,
@@ -44,15 +44,12 @@ def grow_boosted(
             np.arange(len(bins)),
             seed + tree,
             n_tried,
-            max_leaves,
             min_leaf,
-            feature,
-            cut,
-            right,
+            nodes,
             means,
             gains[tree],
         )
-        nodes = feature[:n_nodes], cut[:n_nodes], right[:n_nodes]
+        nodes = nodes[:, :n_nodes]
         parts = (0, n // 3), (n // 3, n)
         of_parts = [
             take_away(bins, *nodes, rate * means, is_seen, mass, *part, left_over) for part in parts

@@ -107,7 +107,7 @@ def grow_boosted(
     samples = TreeSamples.from_samples(Z, Y, weights, features, rng)
     left_over = samples.targets.copy()
     classes = are_classes(Y if weights is None else Y[weights > 0])
-    boosting = CLASSES if classes else NUMBERS
+    boosting, n_threads = CLASSES if classes else NUMBERS, effective_n_jobs(n_jobs)
     # Of classes, a few at a time: trees after the last one that helps are not grown.
     step = HELPING if classes else boosting.n_trees
     n_trees = boosting.n_trees
@@ -117,7 +117,7 @@ def grow_boosted(
         n_more = min(step, boosting.n_trees - len(trees))
         draws = [samples.draw(rng, boosting.max_rows) for _ in range(n_more)]
         order = np.arange(len(features))
-        grown = [_grow_on(left_over, samples, order, *draw, boosting, n_jobs) for draw in draws]
+        grown = [_grow_on(left_over, samples, order, *draw, boosting, n_threads) for draw in draws]
         more, unseen = zip(*grown, strict=True)
         trees += more
         unseen_gains = np.concatenate([unseen_gains, unseen])
@@ -133,7 +133,7 @@ def _grow_on(
     rows: Rows,
     seed: int,
     boosting: Boosting,
-    n_jobs: int | None,
+    n_threads: int,
 ) -> tuple["Tree", float]:
     """The next boosted tree, and by how much it reduces the error of samples it does not see.
 
@@ -144,8 +144,8 @@ def _grow_on(
 
     bins, mass = samples.bins, samples.mass
     max_leaves = max(MIN_LEAVES, min(len(rows) // ROWS_PER_LEAF, boosting.max_leaves))
-    feature, cut, right = np.empty((3, 2 * max_leaves - 1), dtype=np.int32)
-    means, gains = np.empty((2 * max_leaves - 1, left_over.shape[1])), np.zeros(len(bins))
+    nodes = np.empty((3, 2 * max_leaves - 1), dtype=np.int32)
+    means, gains = np.empty((nodes.shape[1], left_over.shape[1])), np.zeros(len(bins))
     is_seen = np.zeros(len(mass), dtype=bool)
     is_seen[rows] = True
     n_nodes = grow_boosted_tree(
@@ -157,25 +157,22 @@ def _grow_on(
         order,
         seed,
         max(1, min(len(bins) // 2, BOOSTED_FEATURES)),
-        max_leaves,
         boosting.min_leaf,
-        feature,
-        cut,
-        right,
+        nodes,
         means,
         gains,
     )
-    nodes = feature[:n_nodes], cut[:n_nodes], right[:n_nodes]
+    feature, cut, right = nodes[:, :n_nodes]
     steps = boosting.rate * means
 
     def take(first: int) -> float:
         end = min(first + TAKEN_TOGETHER, len(mass))
-        return take_away(bins, *nodes, steps, is_seen, mass, first, end, left_over)
+        return take_away(bins, feature, cut, right, steps, is_seen, mass, first, end, left_over)
 
     # Parts of one size, so that their sum does not depend on the number of threads.
     parts = range(0, len(mass), TAKEN_TOGETHER)
-    unseen_gain = sum(in_threads(take, parts, effective_n_jobs(n_jobs)))
-    return Tree(feature[:n_nodes], cut[:n_nodes], gains), unseen_gain
+    unseen_gain = sum(in_threads(take, parts, n_threads))
+    return Tree(feature, cut, gains), unseen_gain
 
 
 def count_helping(unseen_gains: Array) -> int:
