@@ -134,16 +134,16 @@ def test_a_part_of_a_cycle_is_said_in_words(every, cycle, part, where):
     model = TableRegressor(FALLRegressor(1), target="identity").fit(frame, "y")
     column = model.table_model.encoding.columns[0]
     features = model.encode(frame.drop(columns="y")).to_numpy()
-    feature = 1 + 2 * column.cycles.index(cycle)
-    assert column.on_circle(feature, features[part(times)]) == (cycle, where)
-    assert column.on_circle(feature, features) == (cycle, "")
-    assert column.on_circle(0, features) is None
+    feature, ones = 1 + 2 * column.cycles.index(cycle), np.ones(600)
+    assert column.on_circle(feature, features[part(times)], ones[part(times)]) == (cycle, where)
+    assert column.on_circle(feature, features, ones) == (cycle, "")
+    assert column.on_circle(0, features, ones) is None
 
 
 @given(st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=30))
 def test_no_shorter_arc_holds_four_fifths_of_the_positions(turns):
     turns = np.array(turns)
-    low, high = _densest_arc(turns)
+    low, high = _densest_arc(turns, np.ones(len(turns)))
     n_held = int(np.ceil(0.8 * len(turns)))
     lengths = [np.sort((turns - start) % 1.0)[n_held - 1] for start in turns]
     assert high - low == pytest.approx(min(lengths), abs=1e-12)

@@ -12,7 +12,7 @@ from ..explain.equations import short_equation
 from ..explain.judging import Judged, error_change, resampled_errors, row_errors, typical_error
 from ..explain.regimes import LITTLE, Regimes, distinguishing, regime_names, regimes_of
 from ..explain.text import number, plural, shorten
-from ..explain.view import ModelView, view_of
+from ..explain.view import ModelView, deviations, view_of
 from ..search.companion import Companion
 from ..tables.encoding import Encoding
 from ..tables.estimators import TableClassifier, TableRegressor
@@ -154,7 +154,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
     if companion.simplicity is None:
         return []
     view = _companion_view(model, companion)
-    curve, targets = companion.simplicity, view.samples[1]
+    curve, (_, targets, weights) = companion.simplicity, view.samples
     heads, rows = ["regimes", "R²"], []
     if view.is_classifier:
         heads = ["regimes", "wrong"]
@@ -169,7 +169,8 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         else:
             cells = [f"{score:.3f} ± {error:.3f}"]
         if "error" in heads:
-            cells.insert(0, number(np.sqrt(max(0.0, 1 - score)) * targets.std()))
+            spread = deviations(targets, weights)[0]
+            cells.insert(0, number(np.sqrt(max(0.0, 1 - score)) * spread))
         rows.append([f"{count}{mark}", *cells])
     of = "" if model.table_model.units is None else f", for the {view.target_names[0]}"
     return [
@@ -211,7 +212,7 @@ def regime_lines(
     view = _companion_view(model, companion)
     regimes = regimes_of(view)
     names = regime_names(view, regimes)
-    total, count = int(regimes.sizes.sum()), len(regimes.sizes)
+    total, count = view.n_samples, len(regimes.sizes)
     shown = min(n_shown, count)
     if companion.is_own:
         lines = [f"The rows form {plural(count, 'regime')}, each with its own linear equation:"]
@@ -228,17 +229,17 @@ def regime_lines(
         allowed = len(view.estimator.regime_model.anchor_models_)
         if count < allowed:
             lines.append(f"It may have {allowed} regimes, but further equations fit no row better.")
-    if total < model.n_samples_fit_:
-        lines.append(f"It is fitted to {total:,} rows, drawn at random.")
+    if total < view_of(model).n_samples:
+        lines.append(f"It is fitted to {plural(total, 'row')}, drawn at random.")
     for r in range(shown):
-        size = int(regimes.sizes[r])
+        size = regimes.sizes[r]
         head = f"{r + 1}. {names[r]}: {plural(size, 'row')} ({size / total:.0%})"
         head += _ranges(view, regimes, r)
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
         for text in _equations(view, regimes, r):
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
     if shown < count:
-        rest = int(regimes.sizes[shown:].sum())
+        rest = regimes.sizes[shown:].sum()
         lines += [
             "",
             f"  and {plural(count - shown, 'smaller regime')} with {plural(rest, 'row')}.",
@@ -264,10 +265,12 @@ def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
     targets = list(range(regimes.models.shape[2]))
     if view.is_classifier:
         targets = [int(regimes.target_means[r].argmax())]
-    inputs = view.samples[0][view.estimator.labels_ == regimes.labels[r]]
+    inputs, _, weights = view.of_regime(regimes.labels[r])
     prefix = "score of " if view.is_classifier else ""
     texts = [
-        short_equation(view, regimes.models[r, :, t], inputs, prefix + view.target_names[t])
+        short_equation(
+            view, regimes.models[r, :, t], inputs, prefix + view.target_names[t], weights=weights
+        )
         for t in targets
     ]
     if view.is_classifier:

@@ -128,10 +128,13 @@ class Cyclic(Protocol):
     """A column some of whose features are places on circles, such as the time of year.
 
     `on_circle` returns the cycle that a feature belongs to, and in words where in it most rows
-    (n, f) are: no words where they are everywhere, and None for a feature of no cycle.
+    (n, f), by their weights (n,), are: no words where they are everywhere, and None for a feature
+    of no cycle.
     """
 
-    def on_circle(self, feature: int, features: Array, /) -> tuple[str, str] | None: ...
+    def on_circle(
+        self, feature: int, features: Array, weights: Array, /
+    ) -> tuple[str, str] | None: ...
 
 
 class TableModelLike(Protocol):

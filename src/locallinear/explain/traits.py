@@ -68,7 +68,7 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
         Empty where the level is that of all samples.
     """
     encoded = by_feature(why)
-    means, shares = neighbor_means(view.samples[0], encoded), level_shares(view, why)
+    means, shares = neighbor_means(view.samples.inputs, encoded), level_shares(view, why)
     scale = np.abs(why.baseline) + np.abs(why.neighborhood_part)
     return [
         [
@@ -105,7 +105,7 @@ def neighbor_texts(view: ModelView, why: Explanation) -> list[list[str]]:
     Of numbers their weighted mean; of text, how many of them have the text of the query.
     """
     encoded = by_feature(why)
-    means = neighbor_means(view.samples[0], encoded)
+    means = neighbor_means(view.samples.inputs, encoded)
     positions = view.positions(np.asarray(encoded.X, dtype=np.float64))
     out = []
     for here, position in zip(means, positions, strict=True):

@@ -29,6 +29,8 @@ YEAR = 365.2425 * DAY
 CYCLES = {"time of year": (YEAR, 0.0), "weekday": (7 * DAY, 3 * DAY), "time of day": (DAY, 0.0)}
 # A cycle is used if the data cover so much of it.
 LEAST_PART = 0.5
+# An arc has to hold this part of some rows, up to rounding, to say where they are.
+HELD, ROUNDING = 0.8, 1e-12
 # Rows that are spread over more of a circle than this are nowhere in particular.
 MOST_OF_CIRCLE = 0.7
 
@@ -125,10 +127,11 @@ class DateColumn:
         texts = pandas_module().DatetimeIndex(minutes.astype("datetime64[s]")).strftime(form)
         return [None if gap else text for text, gap in zip(texts, gaps, strict=True)]
 
-    def on_circle(self, feature: int, features: Array) -> tuple[str, str] | None:
+    def on_circle(self, feature: int, features: Array, weights: Array) -> tuple[str, str] | None:
         """The cycle that a feature belongs to, and where in it most rows (n, f) are, in words.
 
         None where the feature is of no cycle. Where rows are all around the circle, no words.
+        `weights` (n,) say how often each row counts.
         """
         number = (feature - 1) // 2
         if feature == 0 or number >= len(self.cycles):
@@ -136,7 +139,8 @@ class DateColumn:
         cycle = self.cycles[number]
         cosine, sine = features[:, 1 + 2 * number], features[:, 2 + 2 * number]
         known = (cosine != 0) | (sine != 0)  # gaps are in the middle
-        low, high = _densest_arc(np.arctan2(sine[known], cosine[known]) / (2 * np.pi) % 1.0)
+        turns = np.arctan2(sine[known], cosine[known]) / (2 * np.pi) % 1.0
+        low, high = _densest_arc(turns, weights[known])
         if high - low > MOST_OF_CIRCLE:
             return cycle, ""
         ends = dict.fromkeys(_on_cycle(cycle, end) for end in (low, high))
@@ -167,16 +171,19 @@ def _minutes(years: Array) -> NDArray[np.datetime64]:
     return np.round((years - 1970) * YEAR / 60).astype("datetime64[m]")
 
 
-def _densest_arc(turns: Array) -> tuple[float, float]:
+def _densest_arc(turns: Array, weights: Array) -> tuple[float, float]:
     """The shortest arc that holds four fifths of some positions on a circle, once around is 1.
 
     It begins between 0 and 1, and may end beyond 1.
     """
     if not len(turns):
         return 0.0, 1.0
-    ordered = np.sort(turns)
-    n_held = int(np.ceil(0.8 * len(ordered)))
-    ends = np.concatenate([ordered, ordered + 1.0])[n_held - 1 : n_held - 1 + len(ordered)]
+    order = np.argsort(turns)
+    ordered, twice = turns[order], np.tile(weights[order], 2)
+    upto = np.cumsum(twice)
+    held = upto[: len(order)] - weights[order] + HELD * weights.sum()
+    last = np.searchsorted(upto, held * (1 - ROUNDING))
+    ends = np.concatenate([ordered, ordered + 1.0])[last]
     first = int(np.argmin(ends - ordered))
     return float(ordered[first]), float(ends[first])
 
