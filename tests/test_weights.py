@@ -7,6 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from locallinear import (
     FALLClassifier,
@@ -19,11 +23,23 @@ from locallinear import (
     TableRegressor,
     load,
 )
+from locallinear.cli.summary import regime_lines
+from locallinear.explain import RegimeDisplay, report_data, sections
+from locallinear.explain.coverage import interval_coverage, parts_in_order
+from locallinear.explain.judging import judge
+from locallinear.explain.level_shares import level_shares, samples_in_general
+from locallinear.explain.own_samples import count_equal
+from locallinear.explain.page import render
+from locallinear.explain.regimes import regimes_of
+from locallinear.explain.reliability import probability_scores, reliability
+from locallinear.explain.text import plural
+from locallinear.explain.view import Samples, view_of
 from locallinear.grids import SIMPLE
 from locallinear.kernels.local.spread import mean_growth
 from locallinear.kernels.quantiles import weighted_quantiles
+from locallinear.models import conformal
 from locallinear.search import companion
-from locallinear.search.companion import companion_of
+from locallinear.search.companion import Companion, companion_of
 from locallinear.tables.scale import LogScale, may_be_log
 from locallinear.tables.table import TableError
 from problems import KINDS
@@ -81,6 +97,11 @@ def assert_equal(one, other):
         assert_allclose(other, one, rtol=1e-6, atol=1e-9)
     else:
         assert_array_equal(other, one)
+
+
+@pytest.fixture(autouse=True)
+def few_refits(monkeypatch):
+    monkeypatch.setattr(conformal, "N_FOLDS", 4)
 
 
 def small(**options):
@@ -160,6 +181,49 @@ def sets(model, groups):
     return model.predict_set(Q, 0.8), model.predict_proba(Q), model.novelty(Q)
 
 
+def coverage(model, groups):
+    return interval_coverage(model), interval_coverage(model, Q, Q[:, 0])
+
+
+def regimes(model, groups):
+    view = view_of(model)
+    found, shown = regimes_of(view), RegimeDisplay.from_estimator(model)
+    equations = found.sizes, found.models, found.errors, found.target_means
+    places = found.offsets, found.low, found.high, found.lowest, found.highest
+    section = sections.regimes_section(view, view.target_names)
+    return equations, places, section, shown.names, shown.equations
+
+
+def space(model, groups):
+    view = view_of(model)
+    inputs = np.linspace(X[0], X[1], 50) + 1e-4
+    about = sections.space_section(view), sections.model_section(view, model.explain(Q))
+    return about, count_equal(view, inputs)
+
+
+def levels(model, groups):
+    return level_shares(view_of(model), model.explain(Q))
+
+
+def scores(model, groups):
+    view = view_of(model)
+    targets = np.asarray(view.sample_targets)
+    return sections.scores_section(view, view.samples.inputs, targets, n_jobs=1)
+
+
+def page(model, groups):
+    """All but what may take less than all rows, where time is short."""
+    data = report_data(model, row_names=[f"row {i}" for i in range(len(model.labels_))])
+    return {name: data[name] for name in data.keys() - {"drivers", "effects"}}
+
+
+def page_of_table(model, groups):
+    view = view_of(model)
+    about = sections.regimes_section(view, ["price"]), sections.space_section(view)
+    lines = regime_lines(model, Companion(model.estimator_, 1.0, None))
+    return about, scores(model, groups), lines
+
+
 def choice(model, groups):
     kinds = [kind["n_members"] for kind in model.kinds_]
     return kinds, model.best_params_, model.cv_score_, model.cv_prediction_[:N]
@@ -202,8 +266,11 @@ ANSWERS = [
         for ask in (interval, novelty)
     ),
     *(("euclidean", ask) for ask in (with_a_guarantee, extremes, influence)),
-    ("learned", errors_of_coefficients),
-    ("classes", sets),
+    *(("euclidean", ask) for ask in (coverage, regimes, space, levels, page)),
+    *(("learned", ask) for ask in (errors_of_coefficients, space)),
+    *(("classes", ask) for ask in (sets, regimes, scores)),
+    *(("ensemble", ask) for ask in (coverage, scores)),
+    *((name, page_of_table) for name in ("table of logs", "table of classes")),
     *(("ensemble", ask) for ask in (choice, ensemble_predictions)),
     ("drawn ensemble", choice),
     *(("ensemble of classes", ask) for ask in (choice, ensemble_probabilities)),
@@ -264,11 +331,50 @@ def mean_of_log(v, inputs, logs):
     return model.fit(inputs[:, None], np.exp(logs), v).explain([[0.0]]).baseline
 
 
+def of_regimes(v, inputs, targets):
+    rows = np.column_stack([inputs, np.sin(inputs)])
+    model = small().fit(rows, targets, v)
+    view = view_of(model)
+    found = regimes_of(view)
+    places = found.low, found.high, found.lowest, found.highest, found.offsets
+    equations = RegimeDisplay.from_estimator(model).equations
+    return found.sizes, found.errors, places, equations, view.center, view.spread, view.n_samples
+
+
+def in_general(v, inputs, targets):
+    samples = Samples(inputs[:, None], targets[:, None], v)
+    return inputs[samples_in_general(samples, 8)]
+
+
+def fifths(v, values, others):
+    parts = parts_in_order(values, v, 5)
+    return parts.sum(axis=1), parts @ values
+
+
+def of_probabilities(v, scores, others):
+    classes, p = np.array([False, True]), 1 / (1 + np.exp(-scores))
+    both = np.column_stack([1 - p, p])
+    curve = reliability(others > 0, both, classes, sample_weight=v)
+    errors = probability_scores(others > 0, both, classes, v)
+    return errors, curve.counts, curve.predicted, curve.observed, curve.low
+
+
+def other_models(v, inputs, targets):
+    train = np.flatnonzero(targets > 0)
+    splits = [(train, np.flatnonzero(targets <= 0))]
+    models = {"mean": DummyRegressor(), "ridge": make_pipeline(StandardScaler(), Ridge())}
+    found = judge(models, inputs[:, None], targets, splits, classify=False, weights=v)
+    return [np.unique(one.predicted[targets <= 0].round(9)) for one in found]
+
+
 def wide(v, values, others):
     return [may_be_log(np.exp(scale * values), v) for scale in np.linspace(0.3, 1.2, 30)]
 
 
-@pytest.mark.parametrize("what", [growth, quantiles, smear, mean_of_log, wide])
+TWICE = [growth, quantiles, smear, mean_of_log, wide, of_regimes, in_general, fifths]
+
+
+@pytest.mark.parametrize("what", [*TWICE, of_probabilities, other_models])
 def test_a_weight_of_two_is_the_row_twice(what):
     counts = np.random.default_rng(1).integers(0, 4, N)
     kept, repeated = np.flatnonzero(counts), np.repeat(np.arange(N), counts)
@@ -282,6 +388,16 @@ def test_quantiles_of_weights_of_one_are_those_of_numpy():
     levels = np.linspace(0, 1, 11)
     assert_allclose(weighted_quantiles(X, np.ones(N), levels), np.quantile(X, levels, axis=0))
     assert_allclose(weighted_quantiles(X, np.full(N, 0.1), levels), np.quantile(X, levels, axis=0))
+
+
+def test_sums_of_weights_are_shown_as_numbers():
+    weights = np.random.default_rng(0).random(N)
+    model, total = small().fit(X, Y, weights), weights.sum()
+    data = report_data(model, Xq=Q)
+    assert data["model"]["n_samples"] == data["coverage"][0]["n_rows"] == total
+    assert_allclose(sum(regime["size"] for regime in data["regimes"]), total)
+    assert f"of {total:.1f} samples with" in render(data)
+    assert [plural(n, "row") for n in (1.0, 1200.0, 12.5)] == ["1 row", "1,200 rows", "12.5 rows"]
 
 
 def test_rows_without_weight_need_no_log():

@@ -134,10 +134,12 @@ def test_a_part_of_a_cycle_is_said_in_words(every, cycle, part, where):
     model = TableRegressor(FALLRegressor(1), target="identity").fit(frame, "y")
     column = model.table_model.encoding.columns[0]
     features = model.encode(frame.drop(columns="y")).to_numpy()
-    feature = 1 + 2 * column.cycles.index(cycle)
-    assert column.on_circle(feature, features[part(times)], features) == (cycle, where)
-    assert column.on_circle(feature, features, features) == (cycle, "")
-    assert column.on_circle(0, features, features) is None
+    feature, ones = 1 + 2 * column.cycles.index(cycle), np.ones(600)
+    inside, all_rows = np.asarray(part(times)), ones > 0
+    assert column.on_circle(feature, features, ones, inside) == (cycle, where)
+    assert column.on_circle(feature, features, ones * inside, all_rows) == (cycle, where)
+    assert column.on_circle(feature, features, ones, all_rows) == (cycle, "")
+    assert column.on_circle(0, features, ones, all_rows) is None
 
 
 def test_two_seasons_and_more_than_half_of_the_year_have_no_name():
@@ -147,7 +149,7 @@ def test_two_seasons_and_more_than_half_of_the_year_have_no_name():
     frame = dated(days, y=rng.normal(size=len(days)))
     column = model.fit(frame, "y").table_model.encoding.columns[0]
     features = model.encode(frame.drop(columns="y")).to_numpy()
-    year = 1 + 2 * column.cycles.index("time of year")
+    year, ones = 1 + 2 * column.cycles.index("time of year"), np.ones(len(days))
     # Many in late summer, some in early winter, and next to none between.
     often = np.select([days.month.isin([8, 9]), days.month == 12], [0.9, 0.7], 0.02)
     for rows, where in (
@@ -156,13 +158,13 @@ def test_two_seasons_and_more_than_half_of_the_year_have_no_name():
         (days.month.isin([8, 9, 10]), "August to October"),
         (days.month.isin([8, 9, 10]) & (rng.random(len(days)) < 0.3), "August to October"),
     ):
-        assert column.on_circle(year, features[rows], features) == ("time of year", where)
+        assert column.on_circle(year, features, ones, rows) == ("time of year", where)
 
 
 @given(st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=30))
 def test_no_shorter_arc_holds_four_fifths_of_the_positions(turns):
     turns = np.array(turns)
-    low, high = _densest_arc(turns)
+    low, high = _densest_arc(turns, np.ones(len(turns)))
     n_held = int(np.ceil(0.8 * len(turns)))
     lengths = [np.sort((turns - start) % 1.0)[n_held - 1] for start in turns]
     assert high - low == pytest.approx(min(lengths), abs=1e-12)

@@ -14,7 +14,7 @@ from locallinear.explain.level_shares import MOST_SAMPLES, level_shares, samples
 from locallinear.explain.row_text import in_words
 from locallinear.explain.text import number
 from locallinear.explain.traits import Trait, common_traits, neighbor_means, neighbor_texts
-from locallinear.explain.view import view_of
+from locallinear.explain.view import Samples, view_of
 
 
 def rentals(n=600, seed=0):
@@ -26,8 +26,7 @@ def rentals(n=600, seed=0):
 
 def in_general(view):
     """The samples that stand for all, where there are few columns."""
-    X, Y = view.samples
-    return X[samples_in_general(X, Y, MOST_SAMPLES)]
+    return view.samples.inputs[samples_in_general(view.samples, MOST_SAMPLES)]
 
 
 def test_share_and_difference_of_a_column_are_its_shapley_value():
@@ -61,13 +60,15 @@ def test_shares_of_a_linear_model_are_slopes_times_the_difference_of_neighbours_
 def test_samples_in_general_have_all_levels_and_classes_and_the_mean_inputs_of_all():
     X = np.random.default_rng(0).normal(size=(40, 2)) * [1.0, 1e6]
     Y = X[:, :1] + X[:, 1:] / 1e6
-    chosen = samples_in_general(X, Y, 8)
+    chosen = samples_in_general(Samples(X, Y, np.ones(len(X))), 8)
     ranks = Y[:, 0].argsort().argsort()
     assert_allclose(ranks[chosen] // 5, np.arange(8))
     assert (np.abs(X[chosen].mean(axis=0) - X.mean(axis=0)) < 0.1 * X.std(axis=0)).all()
-    assert len(samples_in_general(X[:3], Y[:3], 8)) == 3
+    assert len(samples_in_general(Samples(X[:3], Y[:3], np.ones(3)), 8)) == 3
     classes = np.eye(4)[np.repeat([2, 0, 3, 1], 10)]
-    assert_allclose(classes[samples_in_general(X, classes, 8)].sum(axis=0), 2)
+    assert_allclose(
+        classes[samples_in_general(Samples(X, classes, np.ones(len(X))), 8)].sum(axis=0), 2
+    )
 
 
 def test_shares_of_all_columns_are_what_the_level_adds(make_problem):

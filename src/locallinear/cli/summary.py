@@ -12,7 +12,7 @@ from ..explain.equations import LEFT_OUT, short_equation
 from ..explain.judging import Judged, error_change, resampled_errors, row_errors, typical_error
 from ..explain.regimes import LITTLE, Regimes, distinguishing, regime_names, regimes_of
 from ..explain.text import number, plural, shorten
-from ..explain.view import ModelView, view_of
+from ..explain.view import ModelView, deviations, view_of
 from ..search.companion import Companion
 from ..tables.encoding import Encoding
 from ..tables.estimators import TableClassifier, TableRegressor
@@ -162,7 +162,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
     if companion.simplicity is None:
         return []
     view = _companion_view(model, companion)
-    curve, targets = companion.simplicity, view.samples[1]
+    curve, (_, targets, weights) = companion.simplicity, view.samples
     own_number = len(companion.model.anchor_models_)
     known = (curve["tried"] >= ENOUGH_TRIED) | (curve["n_anchors"] == own_number)
     heads = ["wrong"] if view.is_classifier else ["error", "R²"][targets.shape[1] > 1 :]
@@ -170,7 +170,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
     def cells(score: float, error: float) -> list[str]:
         if view.is_classifier:
             return [_with_spread(1 - score, error, True)]
-        size = number(np.sqrt(max(0.0, 1 - score)) * targets.std())
+        size = number(np.sqrt(max(0.0, 1 - score)) * deviations(targets, weights)[0])
         return [size, f"{score:.3f} ± {error:.3f}"][-len(heads) :]
 
     rows = []
@@ -183,7 +183,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         f"{head} {cell}" for head, cell in zip(heads, cells(*companion.own_score), strict=True)
     )
     of = "" if model.table_model.units is None else f", for the {view.target_names[0]}"
-    many = len(np.unique(companion.model.labels_)) > 1
+    many = len(np.unique(companion.model.labels_[view.counted])) > 1
     notes = (
         "Each number is the best of many such models in these folds"
         + (f", by {companion.n_scored:,} rows drawn at random" if companion.is_thinned else "")
@@ -225,7 +225,7 @@ def regime_lines(
     view = _companion_view(model, companion)
     regimes = regimes_of(view)
     names = regime_names(view, regimes)
-    total, count = int(regimes.sizes.sum()), len(regimes.sizes)
+    total, count = view.n_samples, len(regimes.sizes)
     shown, allowed = min(n_shown, count), len(view.estimator.regime_model.anchor_models_)
     if companion.is_own:
         lines = [f"The rows form {plural(count, 'regime')}, each with its own linear equation:"]
@@ -249,11 +249,11 @@ def regime_lines(
         if count < allowed:
             others = "another" if count == 1 else "the others"
             lines.append(f"{allowed} equations were fitted, but no row chooses {others}.")
-    if total < model.n_samples_fit_:
-        lines.append(f"It is fitted to {total:,} rows, drawn at random.")
+    if total < view_of(model).n_samples:
+        lines.append(f"It is fitted to {plural(total, 'row')}, drawn at random.")
     is_short = False
     for r in range(shown):
-        size = int(regimes.sizes[r])
+        size = regimes.sizes[r]
         head = f"{r + 1}. {names[r]}: {plural(size, 'row')} ({size / total:.0%})"
         head += _ranges(view, regimes, r)
         lines += ["", *wrap(head, 92, initial_indent="  ", subsequent_indent=" " * 5)]
@@ -261,7 +261,7 @@ def regime_lines(
             is_short |= LEFT_OUT in text
             lines += wrap(text, 92, initial_indent=" " * 5, subsequent_indent=" " * 7)
     if shown < count:
-        rest = int(regimes.sizes[shown:].sum())
+        rest = regimes.sizes[shown:].sum()
         lines += [
             "",
             f"  and {plural(count - shown, 'smaller regime')} with {plural(rest, 'row')}.",
@@ -287,7 +287,7 @@ def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
     targets = list(range(regimes.models.shape[2]))
     if view.is_classifier:
         targets = [int(regimes.target_means[r].argmax())]
-    inputs = view.samples[0][view.estimator.labels_ == regimes.labels[r]]
+    inputs, _, weights = view.of_regime(regimes.labels[r])
     prefix = "score of " if view.is_classifier else ""
     texts = [
         short_equation(
@@ -296,6 +296,7 @@ def _equations(view: ModelView, regimes: Regimes, r: int) -> list[str]:
             inputs,
             prefix + view.target_names[t],
             error=float(regimes.errors[r, t]),
+            weights=weights,
         )
         for t in targets
     ]

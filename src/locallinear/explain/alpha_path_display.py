@@ -105,7 +105,7 @@ class AlphaPathDisplay:
         path = [model.set_params(alpha=float(other)).explain(here) for other in alphas]
         anchor = model.set_params(alpha=np.inf).explain(here)
         contributions = np.concatenate([why.contributions for why in path])
-        near = view.samples[1][fitted.neighbors[0], target]
+        near = view.samples.targets[fitted.neighbors[0], target]
         mean_label = float(fitted.neighbor_weights[0] @ near)
         return cls(
             alphas=alphas,

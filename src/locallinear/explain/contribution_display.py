@@ -374,7 +374,7 @@ class ContributionDisplay:
 
 def _targets_in_units(view: ModelView, why: Explanation) -> Array:
     """The targets of the samples, (n, m), in units also where their logs were modelled."""
-    targets = view.samples[1]
+    targets = view.samples.targets
     if why.log is None:
         return targets
     model: Any = why.model

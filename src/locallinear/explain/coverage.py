@@ -10,23 +10,30 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernels.quantiles import as_counts
 from .interface import Explanation
+from .json_values import whole
 from .view import ModelView, by_feature, view_of
 
 Array = NDArray[np.float64]
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 N_PARTS = 5
+# Parts of a width, and of a fifth of the rows, that are rounding.
+ROUNDING = 1e-9
 # Of fewer held-out rows, the shares in fifths would say nothing.
 LEAST_HELD_OUT = 50
 
 
 class Part(TypedDict):
-    """Rows whose prediction lies between two values, and the share that each interval contains."""
+    """Rows whose prediction lies between two values, and the share that each interval contains.
+
+    Rows count by their weights.
+    """
 
     lowest: float
     highest: float
-    n_rows: int
+    n_rows: float
     covered: list[float]
     width: list[float]
 
@@ -41,7 +48,7 @@ class Coverage(TypedDict):
 
     target: str
     source: str
-    n_rows: int
+    n_rows: float
     expected: list[float]
     covered: list[float]
     width: list[float]
@@ -61,8 +68,8 @@ def interval_coverage(
     ----------
     model : fitted regressor of this library
     X, y : rows that the model has not seen, and their targets in units
-        Without them, the training samples without themselves. These made the intervals, so they
-        agree overall; how they are spread over the fifths is still of use.
+        Without them, the training samples without themselves, by their weights. These made the
+        intervals, so they agree overall; how they are spread over the fifths is still of use.
     coverages : sequence of float
 
     Returns
@@ -81,21 +88,21 @@ def _coverage(
     levels = np.array([(1 - c) / 2 for c in coverages] + [(1 + c) / 2 for c in coverages])
     estimator: Any = view.estimator
     if inputs is None:
-        known = estimator.conformal()
-        truth, predicted, source = known.targets, known.prediction, "samples without themselves"
-        found = known.sample_quantiles(levels)
+        known, some = estimator.conformal(), view.counted
+        truth, predicted, weights = known.targets[some], known.prediction[some], known.weights[some]
+        found, source = known.sample_quantiles(levels, some), "samples without themselves"
     else:
         truth = np.asarray(y).reshape(len(inputs), -1)
         predicted = estimator.predict(inputs).reshape(truth.shape)
         found = estimator.predict_quantiles(inputs, levels).reshape(*truth.shape, len(levels))
-        source = "held-out rows"
+        weights, source = np.ones(len(truth)), "held-out rows"
     # An interval holds a log where its ends in units hold the target: shares are the same.
     truth, predicted = view.targets_in_units(truth), view.predictions_in_units(predicted)
     flat = found.swapaxes(1, 2).reshape(-1, truth.shape[1])
     found = view.targets_in_units(flat).reshape(len(truth), len(levels), -1).swapaxes(1, 2)
     return [
         {"target": name, "source": source, "expected": list(coverages)}
-        | _by_part(truth[:, t], predicted[:, t], found[:, t])
+        | _by_part(truth[:, t], predicted[:, t], found[:, t], weights)
         for t, name in enumerate(view.target_names)
     ]
 
@@ -120,21 +127,37 @@ def coverage_section(
     return _coverage(view, inputs, np.array(targets, dtype=np.float64))
 
 
-def _by_part(truth: Array, predicted: Array, quantiles: Array) -> Any:
+def _by_part(truth: Array, predicted: Array, quantiles: Array, weights: Array) -> Any:
     """Shares over all rows and over fifths of the prediction; quantiles are (n, 2 c)."""
     low, high = np.split(quantiles, 2, axis=1)
-    inside = (low <= truth[:, None]) & (truth[:, None] <= high)
+    slack = ROUNDING * (high - low)  # one target may be the end of the interval, up to rounding
+    inside = (low - slack <= truth[:, None]) & (truth[:, None] <= high + slack)
 
-    def of(rows: NDArray[np.intp]) -> dict[str, Any]:
+    def of(v: Array) -> dict[str, Any]:
         return {
-            "n_rows": len(rows),
-            "covered": inside[rows].mean(axis=0).tolist(),
-            "width": (high - low)[rows].mean(axis=0).tolist(),
+            "n_rows": whole(v.sum()),
+            "covered": np.average(inside, axis=0, weights=v).tolist(),
+            "width": np.average(high - low, axis=0, weights=v).tolist(),
         }
 
-    order = np.argsort(predicted, kind="stable")
-    parts = [
-        {"lowest": float(predicted[rows[0]]), "highest": float(predicted[rows[-1]]), **of(rows)}
-        for rows in np.array_split(order, min(N_PARTS, len(order)))
-    ]
-    return of(order) | {"parts": parts}
+    parts = []
+    for v in parts_in_order(predicted, weights, min(N_PARTS, len(predicted))):
+        there = predicted[v > 0]
+        parts.append({"lowest": float(there.min()), "highest": float(there.max()), **of(v)})
+    return of(weights) | {"parts": parts}
+
+
+def parts_in_order(values: Array, weights: Array, n_parts: int) -> Array:
+    """The weights (p, n) of rows in equal parts of all, from the lowest to the highest value.
+
+    A row of weight 2 is two rows, which may be in different parts. As with `numpy.array_split`, the
+    first parts have one row more where the number of rows cannot be divided.
+    """
+    order, counts = np.argsort(values, kind="stable"), as_counts(weights)
+    upto = np.cumsum(counts[order])
+    size, rest = divmod(upto[-1], n_parts)
+    ends = np.arange(n_parts + 1) * size + np.minimum(np.arange(n_parts + 1), rest)
+    there = np.minimum(upto, ends[1:, None]) - np.maximum(upto - counts[order], ends[:-1, None])
+    out = np.empty((n_parts, len(values)))
+    out[:, order] = np.where(there > ROUNDING * size, there, 0.0)
+    return out * weights.sum() / counts.sum()

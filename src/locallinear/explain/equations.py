@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.quantiles import weighted_quantiles
 from .text import number, shorten, signed
 from .view import ModelView
 
@@ -13,6 +14,8 @@ Array = NDArray[np.float64]
 # Terms that are smaller than this part of the largest one are what rounding leaves of zeros.
 NOISE = 1e-9
 MOST_CATEGORIES = 3
+# The part of the rows in which a short equation is as near as it says.
+NEARLY_ALL = 0.95
 # A short equation takes no more terms when all rows are within this part of the equation's range.
 ENOUGH = 0.01
 # It takes at most this many times as many columns as usual.
@@ -92,7 +95,12 @@ class ShortModel:
 
 
 def short_model(
-    view: ModelView, model: Array, inputs: Array, limit: int = 4, error: float = np.inf
+    view: ModelView,
+    model: Array,
+    inputs: Array,
+    limit: int = 4,
+    error: float = np.inf,
+    weights: Array | None = None,
 ) -> ShortModel:
     """The linear model of at most `limit` columns that is nearest to a model (d + 1,) on rows.
 
@@ -102,52 +110,61 @@ def short_model(
     Columns are taken one by one, each time the one that brings the two models nearest, and the
     coefficients of all columns taken are fitted again. So what collinear columns add together, or
     what is left of them where they cancel, goes into the one that is kept. `inputs` (n, d) are
-    the rows of a regime, in units.
+    the rows of a regime, in units, and `weights` (n,) say how often each counts.
     """
+    v = np.ones(len(inputs)) if weights is None else weights
     regressors = view.space.regressors(inputs)
     exact = regressors @ model[:-1]
-    center, middle = regressors.mean(axis=0), exact.mean()
+    center, middle = np.average(regressors, axis=0, weights=v), np.average(exact, weights=v)
     Z, wanted = regressors - center, exact - middle
     coef, rest = np.zeros(len(model) - 1), wanted
     taken: list[int] = []
     while np.ptp(rest) > ENOUGH * np.ptp(wanted):
-        if len(taken) >= (limit if _left_out(rest) <= error else MOST_TIMES * limit):
+        if len(taken) >= (limit if _left_out(rest, v) <= error else MOST_TIMES * limit):
             break
         fits = {
-            j: _fit_columns(view, Z, wanted, [*taken, j])
+            j: _fit_columns(view, Z, wanted, [*taken, j], v)
             for j in range(len(view.columns))
             if j not in taken
         }
         if not fits:
             break
-        best = min(fits, key=lambda j: float(((wanted - Z @ fits[j]) ** 2).sum()))
+        best = min(fits, key=lambda j: float((v * (wanted - Z @ fits[j]) ** 2).sum()))
         taken.append(best)
         coef, rest = fits[best], wanted - Z @ fits[best]
     constant = model[-1] + middle - center @ coef
-    return ShortModel(np.append(coef, constant), _left_out(rest))
+    return ShortModel(np.append(coef, constant), _left_out(rest, v))
 
 
-def _left_out(rest: Array) -> float:
+def _left_out(rest: Array, weights: Array) -> float:
     """What 19 of 20 of the differences (n,) are at most."""
-    return float(np.quantile(np.abs(rest), 0.95))
+    (size,) = weighted_quantiles(np.abs(rest), weights, np.array([NEARLY_ALL]))
+    return float(size)
 
 
-def _fit_columns(view: ModelView, Z: Array, wanted: Array, columns: list[int]) -> Array:
+def _fit_columns(
+    view: ModelView, Z: Array, wanted: Array, columns: list[int], weights: Array
+) -> Array:
     """Coefficients (d,) of these columns alone that make centred rows (n, d) nearest to wanted."""
     features = np.flatnonzero(np.isin(view.column_numbers, columns))
-    coef = np.zeros(Z.shape[1])
-    coef[features] = np.linalg.lstsq(Z[:, features], wanted, rcond=1e-9)[0]
+    coef, root = np.zeros(Z.shape[1]), np.sqrt(weights)
+    coef[features] = np.linalg.lstsq(Z[:, features] * root[:, None], wanted * root, rcond=1e-9)[0]
     return coef
 
 
 def short_parts(
-    view: ModelView, model: Array, inputs: Array, limit: int = 4, error: float = np.inf
+    view: ModelView,
+    model: Array,
+    inputs: Array,
+    limit: int = 4,
+    error: float = np.inf,
+    weights: Array | None = None,
 ) -> tuple[float, list[Term], float]:
     """The constant and the terms of a regime's short equation, and a bound on what is left out.
 
     The bound holds in 19 of 20 of the rows `inputs` (n, d); 0 where only rounding is left out.
     """
-    short = short_model(view, model, inputs, limit, error)
+    short = short_model(view, model, inputs, limit, error, weights)
     terms = terms_of(view, short.model)
     scale = np.abs(view.space.regressors(inputs) @ model[:-1] + model[-1]).max()
     left_out = short.left_out if short.left_out > NOISE * scale else 0.0
@@ -162,9 +179,10 @@ def short_equation(
     limit: int = 4,
     length: int = 28,
     error: float = np.inf,
+    weights: Array | None = None,
 ) -> str:
     """A regime's equation of few terms, with a bound on what is left out, as a line of text."""
-    constant, terms, left_out = short_parts(view, model, inputs, limit, error)
+    constant, terms, left_out = short_parts(view, model, inputs, limit, error, weights)
     text = f"{shorten(target, length)} = {number(constant)}"
     text += "".join(_term_text(term, length) for term in terms)
     return text + (f" ± {number(left_out, 2)}{LEFT_OUT}" if left_out else "")

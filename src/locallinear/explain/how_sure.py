@@ -111,7 +111,7 @@ def pulls_on(
     """
     why = why.log or why  # as the samples' targets are
     estimator: Any = view.estimator
-    X, Y = np.asarray(by_feature(why).X, dtype=np.float64), view.samples[1]
+    X, Y = np.asarray(by_feature(why).X, dtype=np.float64), view.samples.targets
     found = []
     for chunk in row_chunks(len(X), 2**16):
         left_out = None if why.samples is None else why.samples[chunk]

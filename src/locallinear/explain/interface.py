@@ -139,8 +139,8 @@ class Cyclic(Protocol):
     season and at an hour in which none of them is. `places` returns the months, weekdays or hours
     of one of the `cycles` that rows (n, f) are in, in their order, and the number of each row's.
     `on_circle` returns the cycle that a feature belongs to, and in words where in it most rows
-    (n, f) of `every` row (N, f) are: no words where they are in no one place, and None for a
-    feature of no cycle.
+    of those rows (n, f) that are `inside` (n,) are, by the weights (n,) of all: no words where they
+    are in no one place, and None for a feature of no cycle.
     """
 
     cycles: Sequence[str]
@@ -150,7 +150,7 @@ class Cyclic(Protocol):
     def places(self, number: int, features: Array, /) -> tuple[list[str], Numbers]: ...
 
     def on_circle(
-        self, feature: int, features: Array, every: Array, /
+        self, feature: int, features: Array, weights: Array, inside: NDArray[np.bool_], /
     ) -> tuple[str, str] | None: ...
 
 

@@ -21,6 +21,11 @@ def rounded(array: ArrayLike, digits: int = DIGITS) -> list[Any]:
     return flat
 
 
+def whole(total: float) -> int | float:
+    """A sum of weights, as a whole number where it is one."""
+    return int(total) if total == int(total) else float(total)
+
+
 def rounded_cells(rows: list[list[Any]], digits: int = DIGITS) -> list[list[Any]]:
     """Rows of numbers and texts: numbers with this many digits, texts as they are."""
     return [[float(f"{v:.{digits}g}") if isinstance(v, float) else v for v in row] for row in rows]

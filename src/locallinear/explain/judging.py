@@ -24,8 +24,9 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from ..runtime.interrupts import interrupts_end_it
 from ..runtime.threads import one_blas_thread
@@ -96,11 +97,13 @@ def judge(
     splits: Sequence[Split],
     *,
     classify: bool,
+    weights: Array | None = None,
     watch: Callable[[list[Any]], Iterable[Any]] = iter,
 ) -> list[Judged]:
     """Predictions of each model for the rows of each fold, fitted on the others.
 
-    `watch` wraps the list of all fits, as a progress bar does.
+    `weights` (n,) are for the fits of models that take some. `watch` wraps the list of all fits, as
+    a progress bar does.
     """
     dtype = y.dtype if classify else np.dtype(np.float64)
     predicted = {name: np.empty(y.shape, dtype) for name in models}
@@ -112,10 +115,20 @@ def judge(
         with warnings.catch_warnings(), one_blas_thread():
             # A model that stops short of its optimum on a fold is still judged by its errors.
             warnings.simplefilter("ignore")
+            v = {} if weights is None else _weights_of_fit(models[name], weights[train])
             with interrupts_end_it():
-                predicted[name][test] = clone(models[name]).fit(X[train], y[train]).predict(X[test])
+                fitted = clone(models[name]).fit(X[train], y[train], **v)
+                predicted[name][test] = fitted.predict(X[test])
         seconds[name] += (time.perf_counter() - start) / len(splits)
     return [Judged(name, predicted[name], seconds[name]) for name in models]
+
+
+def _weights_of_fit(model: Any, weights: Array) -> dict[str, Array]:
+    """Weights as a model's `fit` takes them; of a pipeline, for each step that takes some."""
+    if isinstance(model, Pipeline):
+        takes = [name for name, step in model.steps if has_fit_parameter(step, "sample_weight")]
+        return {f"{name}__sample_weight": weights for name in takes}
+    return {"sample_weight": weights} if has_fit_parameter(model, "sample_weight") else {}
 
 
 # --- The judgement that a model brings along -----------------------------------------------------
@@ -162,13 +175,15 @@ class UnseenRows:
         y: NDArray,
         *,
         classify: bool,
+        weights: Array | None = None,
         watch: Callable[[list[Any]], Iterable[Any]] = iter,
     ) -> list[Judged]:
         """The model's own predictions (n rows), and those of others on the same folds.
 
         Returns them of `rows` alone.
         """
-        found = [own, *judge(others, X, y, self.splits, classify=classify, watch=watch)]
+        options: Any = {"classify": classify, "weights": weights, "watch": watch}
+        found = [own, *judge(others, X, y, self.splits, **options)]
         return [replace(one, predicted=one.predicted[self.rows]) for one in found]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .interface import Explanation
 from .shapley_paths import draw_orders, shapley_values
-from .view import ModelView, by_feature
+from .view import ModelView, Samples, by_feature, deviations
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -35,9 +35,9 @@ def level_shares(view: ModelView, why: Explanation) -> Array:
     view : the model
     why : an explanation of q queries by this model
     """
-    (X, Y), c = view.samples, why.difference_parts.shape[1]
+    c = why.difference_parts.shape[1]
     limit = 2 * (STEPS_PER_ROW // (2 * c))  # even: orders come in pairs
-    general = samples_in_general(X, Y, min(MOST_SAMPLES, max(LEAST_SAMPLES, limit)))
+    general = samples_in_general(view.samples, min(MOST_SAMPLES, max(LEAST_SAMPLES, limit)))
     orders = pairs_of_orders(len(general), c)
 
     def predict(inputs: Array, query: Numbers) -> Array:
@@ -46,7 +46,8 @@ def level_shares(view: ModelView, why: Explanation) -> Array:
         )
 
     rows = np.asarray(by_feature(why).X, dtype=np.float64)
-    values = shapley_values(predict, rows, X[general], view.column_numbers, orders)
+    background = view.samples.inputs[general]
+    values = shapley_values(predict, rows, background, view.column_numbers, orders)
     shares = values - why.difference_parts
     # These samples are not quite at the mean of all: what is left goes to the columns by the size
     # of their shares, and none to a column that tells nothing.
@@ -55,19 +56,23 @@ def level_shares(view: ModelView, why: Explanation) -> Array:
     return shares + rest[:, None] * sizes / sizes.sum(axis=1, keepdims=True)
 
 
-def samples_in_general(X: Array, Y: Array, limit: int) -> Numbers:
+def samples_in_general(samples: Samples, limit: int) -> Numbers:
     """Numbers of at most `limit` samples that stand for all.
 
-    One is drawn from each of as many equal parts of the samples, from the lowest to the highest
-    target (of classes, one class after the other). Of many such draws, it is that whose mean inputs
-    are nearest to those of all samples, in standard deviations.
+    One is drawn from each of as many equal parts of the samples, by their weights, from the lowest
+    to the highest target (of classes, one class after the other). Of many such draws, it is that
+    whose mean inputs are nearest to those of all samples, in standard deviations.
     """
-    order, n = np.lexsort(Y.T[::-1]), min(limit, len(Y))
-    starts = np.arange(n) * len(Y) / n
-    places = starts + np.random.RandomState(0).random_sample((N_DRAWS, n)) * len(Y) / n
-    drawn = order[places.astype(np.intp)]
-    scale = X.std(axis=0)
-    apart = (X[drawn].mean(axis=1) - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    X, Y, weights = samples
+    counted = np.flatnonzero(weights > 0)
+    order, n = counted[np.lexsort(Y[counted].T[::-1])], min(limit, len(counted))
+    upto = np.cumsum(weights[order])
+    parts = np.arange(n) + np.random.RandomState(0).random_sample((N_DRAWS, n))
+    places = np.searchsorted(upto, parts * upto[-1] / n, side="right")
+    drawn = order[np.minimum(places, len(order) - 1)]
+    scale = deviations(X, weights)
+    mean = np.average(X, axis=0, weights=weights)
+    apart = (X[drawn].mean(axis=1) - mean) / np.where(scale > 0, scale, 1.0)
     return drawn[(apart**2).sum(axis=1).argmin()]
 
 

@@ -23,7 +23,7 @@ TWINS = 0.01
 
 
 def own_samples(view: ModelView, inputs: Array, targets: NDArray) -> Numbers:
-    """The numbers of the samples that rows are, (q,); -1 for a row that is none.
+    """The numbers of the samples with weight that rows are, (q,); -1 for a row that is none.
 
     A row is a sample if it has the values and the target of one. Where samples are often equal to
     each other, as in tables of few categories, new rows would be too: there, rows are samples only
@@ -37,12 +37,11 @@ def own_samples(view: ModelView, inputs: Array, targets: NDArray) -> Numbers:
     targets : (q,), (q, m), or classes (q,)
         NaN or None for a row without a target.
     """
-    X, Y = view.samples
-    numbers = np.full(len(inputs), -1, dtype=np.intp)
+    counted, numbers = view.counted, np.full(len(inputs), -1, dtype=np.intp)
     given = _numeric_targets(view, targets)
     if given is None:
         return numbers
-    samples = np.column_stack([X, Y])
+    samples = np.column_stack([view.samples.inputs, view.samples.targets])[counted]
     same = _same_values(samples, np.column_stack([inputs, given]))
     if not all(same) and any(same) and _share_of_twins(samples) > TWINS:
         return numbers
@@ -50,7 +49,7 @@ def own_samples(view: ModelView, inputs: Array, targets: NDArray) -> Numbers:
     taken: defaultdict[int, int] = defaultdict(int)
     for i, candidates in enumerate(same):
         if candidates:
-            numbers[i] = candidates[taken[candidates[0]] % len(candidates)]
+            numbers[i] = counted[candidates[taken[candidates[0]] % len(candidates)]]
             taken[candidates[0]] += 1
     return numbers
 
@@ -61,8 +60,8 @@ def _share_of_twins(samples: Array) -> float:
 
 
 def count_equal(view: ModelView, inputs: Array) -> int:
-    """How many rows have exactly the values of a sample, whatever their targets."""
-    return sum(map(bool, _same_values(view.samples[0], inputs)))
+    """How many rows have exactly the values of a sample with weight, whatever their targets."""
+    return sum(map(bool, _same_values(view.samples.inputs[view.counted], inputs)))
 
 
 def _numeric_targets(view: ModelView, targets: NDArray) -> Array | None:
@@ -74,7 +73,7 @@ def _numeric_targets(view: ModelView, targets: NDArray) -> Array | None:
     except (TypeError, ValueError):
         return None
     numeric = numeric.reshape(len(numeric), -1)
-    return numeric if numeric.shape[1] == view.samples[1].shape[1] else None
+    return numeric if numeric.shape[1] == view.samples.targets.shape[1] else None
 
 
 def _same_values(samples: Array, rows: Array) -> list[list[int]]:

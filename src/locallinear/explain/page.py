@@ -11,7 +11,7 @@ from ..kernels.logs import exponential
 from ..runtime.extras import extra
 from ..runtime.files import whole_file
 from .packing import deflated
-from .text import factor, number, plural, shorten, signed, unreversed
+from .text import count, factor, number, plural, shorten, signed, unreversed
 
 # The page runs them in this order, in one scope.
 SCRIPTS = ("drawing", "all_rows", "row_model", "overview", "row", "find", "controls")
@@ -49,6 +49,7 @@ def render(data: dict[str, Any]) -> str:
         "score": score,
         "times": times,
         "number": number,
+        "count": count,
         "plural": plural,
         "shorten": shorten,
         "signed": signed,

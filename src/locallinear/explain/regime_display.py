@@ -12,8 +12,8 @@ from .equations import short_equation
 from .interface import CompanionLike
 from .regimes import regime_names, regimes_of
 from .selection import number_of
-from .text import drawn, largest, plural
-from .view import ModelView, view_of
+from .text import count, drawn, largest, plural
+from .view import ModelView, Samples, view_of
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class RegimeDisplay:
     Attributes
     ----------
     labels, sizes : arrays (r,)
-        Their anchors, as in `labels_`, and how many samples each has.
+        Their anchors, as in `labels_`, and how many samples each has, by their weights.
     models : array (r, d + 1)
         Their linear models for the target, intercept last.
     names : list of str
@@ -59,7 +59,7 @@ class RegimeDisplay:
     """
 
     labels: NDArray[np.intp]
-    sizes: NDArray[np.intp]
+    sizes: Array
     models: Array
     names: list[str]
     equations: list[str]
@@ -92,15 +92,14 @@ class RegimeDisplay:
         name = view.target_names[target]
         found = regimes_of(view)
         models = found.models[:, :, target]
-        members = [view.samples[0][view.estimator.labels_ == label] for label in found.labels]
         return cls(
             labels=found.labels,
             sizes=found.sizes,
             models=models,
             names=regime_names(view, found),
             equations=[
-                _fitting_equation(view, model, inputs, name)
-                for model, inputs in zip(models, members, strict=True)
+                _fitting_equation(view, model, view.of_regime(label), name)
+                for model, label in zip(models, found.labels, strict=True)
             ],
             offsets=found.offsets,
             feature_names=view.feature_names,
@@ -130,7 +129,7 @@ class RegimeDisplay:
         style = {"va": "bottom", "fontsize": 8.5, "annotation_clip": False}
         for height, size, text in zip(heights, self.sizes, self.equations, strict=False):
             label(ax, text.replace("$", r"\$"), (0, height + 0.06), (2, 2), **style)
-            label(ax, f"{size:,}", (size, height - 0.16), (3, 0))
+            label(ax, count(size), (size, height - 0.16), (3, 0))
         named = [f"{r + 1}. {drawn(name, 2 * NAME_WIDTH - 4)}" for r, name in enumerate(self.names)]
         name_rows(
             ax, heights, ["\n".join(wrap(name, NAME_WIDTH)) for name in named[:n]], fontsize=9
@@ -139,7 +138,7 @@ class RegimeDisplay:
         ax.set_xlim(0, self.sizes[0] * 1.15)
         ax.set_xlabel("samples")
         rest = len(self.sizes) - n
-        others = f"; {plural(rest, 'smaller one')} with {self.sizes[n:].sum():,} samples"
+        others = f"; {plural(rest, 'smaller one')} with {count(self.sizes[n:].sum())} samples"
         title = f"{plural(len(self.sizes), 'regime')} of {drawn(self.target_name)}"
         title += "" if self.has_units else " (equations in ranks, −1.73 to 1.73)"
         if self.explained is not None:
@@ -172,10 +171,10 @@ class RegimeDisplay:
         return where
 
 
-def _fitting_equation(view: ModelView, model: Array, inputs: Array, target: str) -> str:
+def _fitting_equation(view: ModelView, model: Array, samples: Samples, target: str) -> str:
     """An equation that fits over a bar: with shorter names, or else with fewer terms."""
     texts = [
-        short_equation(view, model, inputs, target, limit, length)
+        short_equation(view, model, samples.inputs, target, limit, length, weights=samples.weights)
         for limit in (3, 2, 1)
         for length in (16, 10)
     ]

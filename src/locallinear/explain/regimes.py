@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.quantiles import weighted_quantiles
 from .interface import Cyclic
 from .text import number, shorten
-from .view import MISSING, ModelView
+from .view import MISSING, ModelView, Samples, deviations
 
 Array = NDArray[np.float64]
 
 # A regime is set apart by a feature whose mean is this many standard deviations from the overall,
 # and by a category, or by gaps, if so many more or fewer of its samples have it.
 LEAST_OFFSET, LEAST_MORE = 0.25, 0.1
+# The ends of the middle four fifths.
+MIDDLE = np.array([0.1, 0.9])
 # A simpler model that explains less than this share of the accurate one does not stand for it.
 LITTLE = 0.5
 
@@ -29,7 +32,7 @@ class Regimes:
     labels : array (r,)
         Their anchors, as in `labels_`.
     sizes : array (r,)
-        How many samples each has.
+        How many samples each has, by their weights.
     models : array (r, d + 1, m)
         Their equations, intercept last.
     offsets : array (r, d)
@@ -44,7 +47,7 @@ class Regimes:
     """
 
     labels: NDArray[np.intp]
-    sizes: NDArray[np.intp]
+    sizes: Array
     models: Array
     offsets: Array
     low: Array
@@ -57,38 +60,37 @@ class Regimes:
 
 def regimes_of(view: ModelView) -> Regimes:
     """The regimes of a fitted model, from its training samples."""
-    estimator, (X, Y) = view.estimator, view.samples
-    labels, inverse, sizes = np.unique(estimator.labels_, return_inverse=True, return_counts=True)
-    order = np.argsort(-sizes, kind="stable")
-    members = [np.flatnonzero(inverse == r) for r in order]
-    models = estimator.regime_model.anchor_models_[labels[order]]
-    scale = X.std(axis=0)
-    means = np.array([X[rows].mean(axis=0) for rows in members])
-    lowest, highest = np.quantile(X, [0.1, 0.9], axis=0)
-    ranges = np.array([np.quantile(X[rows], [0.1, 0.9], axis=0) for rows in members])
+    X, _, v = view.samples
+    of_label = np.bincount(view.estimator.labels_, v).astype(np.float64)
+    order = np.argsort(-of_label, kind="stable")
+    labels = order[of_label[order] > 0]
+    members = [view.of_regime(label) for label in labels]
+    models = view.estimator.regime_model.anchor_models_[labels]
+    mean, scale = np.average(X, axis=0, weights=v), deviations(X, v)
+    means = np.array([np.average(own.inputs, axis=0, weights=own.weights) for own in members])
+    lowest, highest = weighted_quantiles(X, v, MIDDLE)
+    ranges = np.array([weighted_quantiles(own.inputs, own.weights, MIDDLE) for own in members])
     return Regimes(
-        labels=labels[order],
-        sizes=sizes[order],
+        labels=labels,
+        sizes=of_label[labels],
         models=models,
-        offsets=(means - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0),
+        offsets=(means - mean) / np.where(scale > 0, scale, 1.0),
         low=ranges[:, 0],
         high=ranges[:, 1],
         lowest=lowest,
         highest=highest,
-        target_means=np.array([Y[rows].mean(axis=0) for rows in members]),
-        errors=np.array(
-            [
-                _error(view, model, X[rows], Y[rows])
-                for model, rows in zip(models, members, strict=True)
-            ]
+        target_means=np.array(
+            [np.average(own.targets, axis=0, weights=own.weights) for own in members]
         ),
+        errors=np.array([_error(view, *pair) for pair in zip(models, members, strict=True)]),
     )
 
 
-def _error(view: ModelView, model: Array, X: Array, Y: Array) -> Array:
+def _error(view: ModelView, model: Array, samples: Samples) -> Array:
     """The root mean squared error (m,) of an equation (d + 1, m) on samples."""
-    prediction = view.space.regressors(X) @ model[:-1] + model[-1]
-    return np.sqrt(((Y - prediction) ** 2).mean(axis=0))
+    prediction = view.space.regressors(samples.inputs) @ model[:-1] + model[-1]
+    squares = (samples.targets - prediction) ** 2
+    return np.sqrt(np.average(squares, axis=0, weights=samples.weights))
 
 
 def distinguishing(view: ModelView, regimes: Regimes, r: int, limit: int) -> list[dict[str, Any]]:
@@ -116,10 +118,11 @@ def _set_apart(view: ModelView, regimes: Regimes, r: int, feature: int) -> dict[
     j = int(view.column_numbers[feature])
     column, choices = view.columns[j], view.choices(j)
     within = feature - view.features_of(j).start
-    inside = view.estimator.labels_ == regimes.labels[r]
+    own = view.of_regime(regimes.labels[r])
     if isinstance(column, Cyclic):
-        every = view.samples[0][:, view.features_of(j)]
-        on_circle = column.on_circle(within, every[inside], every)
+        X, _, weights = view.samples
+        inside = view.estimator.labels_ == regimes.labels[r]
+        on_circle = column.on_circle(within, X[:, view.features_of(j)], weights, inside)
         if on_circle is not None:
             cycle, where = on_circle
             if not where:
@@ -127,8 +130,10 @@ def _set_apart(view: ModelView, regimes: Regimes, r: int, feature: int) -> dict[
             return {"feature": f"{column.name}: {cycle}", "side": "mostly", "range": where}
     is_gap = column.kind == "number" and within > 0  # 1 where the number is missing
     if is_gap or (choices is not None and view.is_one_hot(j)):
-        cells = view.samples[0][:, feature]
-        share, overall = float(cells[inside].mean()), float(cells.mean())
+        share, overall = (
+            float(np.average(some.inputs[:, feature], weights=some.weights))
+            for some in (own, view.samples)
+        )
         category = MISSING if is_gap or choices is None else choices[within]
         if abs(share - overall) < LEAST_MORE:
             return None

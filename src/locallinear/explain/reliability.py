@@ -33,7 +33,7 @@ class Reliability:
     observed : array (b,)
         The share of rows that are of the class.
     counts : array (b,)
-        How many pairs of a row and a class a bin has.
+        How many pairs of a row and a class a bin has, by the weights of the rows if there are any.
     low, high : arrays (b,)
         Wilson's interval of one standard deviation around the observed shares: probabilities
         between them agree with the rows.
@@ -41,7 +41,7 @@ class Reliability:
 
     predicted: Array
     observed: Array
-    counts: NDArray[np.intp]
+    counts: NDArray
     low: Array
     high: Array
 
@@ -52,6 +52,7 @@ def reliability(
     classes: NDArray,
     target: int | None = None,
     n_bins: int = N_BINS,
+    sample_weight: Array | None = None,
 ) -> Reliability:
     """The reliability curve of probabilities (n, m).
 
@@ -66,6 +67,8 @@ def reliability(
         The number of one class; by default all classes count, each row once per class.
     n_bins : int, default=10
         Bins of equal width from 0 to 1.
+    sample_weight : array (n,), optional
+        How often each row counts.
 
     Examples
     --------
@@ -76,50 +79,61 @@ def reliability(
     (array([0.1, 0.9]), array([0. , 0.5]), array([2, 2]))
     """
     chosen = slice(None) if target is None else [target]
-    true = one_hot(y, classes)[:, chosen].ravel()
-    predicted = np.asarray(probabilities)[:, chosen].ravel()
+    true = one_hot(y, classes)[:, chosen]
+    weights = np.ones(len(true)) if sample_weight is None else sample_weight
+    v, predicted = np.repeat(weights, true.shape[1]), np.asarray(probabilities)[:, chosen].ravel()
     bins = np.minimum((predicted * n_bins).astype(np.intp), n_bins - 1)
-    counts = np.bincount(bins, minlength=n_bins)
+    counts = np.bincount(bins, v, n_bins)
     filled = np.flatnonzero(counts)
     counts = counts[filled]
-    observed = np.bincount(bins, true, n_bins)[filled] / counts
+    observed = np.bincount(bins, v * true.ravel(), n_bins)[filled] / counts
     z = DEVIATIONS**2 / counts
     middle = (observed + z / 2) / (1 + z)
     half = np.sqrt(z * observed * (1 - observed) + z**2 / 4) / (1 + z)
     return Reliability(
-        predicted=np.bincount(bins, predicted, n_bins)[filled] / counts,
+        predicted=np.bincount(bins, v * predicted, n_bins)[filled] / counts,
         observed=observed,
-        counts=counts,
+        counts=counts.astype(np.intp) if sample_weight is None else counts,
         low=middle - half,
         high=middle + half,
     )
 
 
-def probability_scores(y: NDArray, probabilities: Array, classes: NDArray) -> dict[str, float]:
-    """Errors of probabilities (n, m), of which small ones are good.
+def probability_scores(
+    y: NDArray, probabilities: Array, classes: NDArray, sample_weight: Array | None = None
+) -> dict[str, float]:
+    """Errors of probabilities (n, m), of which small ones are good; rows may have weights (n,).
 
     ``log loss`` is the mean of −log(probability of the true class); ``Brier score`` the mean of the
     squared distance to the true classes as 0 and 1, summed over the classes. ``log loss of shares``
     and ``Brier score of shares`` belong to the shares of the classes as the same for all rows.
     """
-    true = one_hot(y, classes)
-    shares = np.broadcast_to(true.mean(axis=0), true.shape)
+    true, v = one_hot(y, classes), sample_weight
+    shares = np.broadcast_to(np.average(true, axis=0, weights=v), true.shape)
     found = {}
     for predicted, name in ((np.asarray(probabilities), ""), (shares, " of shares")):
         likely = np.maximum((true * predicted).sum(axis=1), SMALLEST)
-        found[f"log loss{name}"] = float(-np.log(likely).mean())
-        found[f"Brier score{name}"] = float(((predicted - true) ** 2).sum(axis=1).mean())
+        squares = ((predicted - true) ** 2).sum(axis=1)
+        found[f"log loss{name}"] = float(-np.average(np.log(likely), weights=v))
+        found[f"Brier score{name}"] = float(np.average(squares, weights=v))
     return found
 
 
-def unseen_probabilities(estimator: Any, X: Array, y: NDArray, splits: Sequence[Split]) -> Array:
+def unseen_probabilities(
+    estimator: Any,
+    X: Array,
+    y: NDArray,
+    splits: Sequence[Split],
+    sample_weight: Array | None = None,
+) -> Array:
     """Probabilities (n, m) of the rows of a partition, by models fitted on the other rows.
 
     The map from scores to probabilities stays the model's own.
     """
     scores = np.empty((len(X), len(estimator.classes_)))
     for train, test in splits:
-        model = clone(estimator).partial_fit(X[train], y[train], classes=estimator.classes_)
+        v = None if sample_weight is None else sample_weight[train]
+        model = clone(estimator).partial_fit(X[train], y[train], v, classes=estimator.classes_)
         scores[test] = model.predict_scores(X[test])
     return estimator.probabilities_of(scores)
 

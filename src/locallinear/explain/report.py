@@ -13,7 +13,7 @@ from .coverage import coverage_section
 from .explaining_rows import explain_rows, explained_blocks, numbers_of_samples
 from .how_sure import sure_section
 from .interface import CompanionLike, Explanation
-from .json_values import target_lists
+from .json_values import target_lists, whole
 from .neighbors import main_regimes
 from .own_samples import count_equal
 from .regimes import LITTLE
@@ -52,14 +52,15 @@ def report_data(
     X, y : optional
         The samples that the model was fitted on, in that order; by default as the model keeps them.
     Xq : array-like (q, d), optional
-        Rows to explain; the samples themselves by default. A `TableRegressor` takes a raw table.
+        Rows to explain; by default the samples themselves that have weight. A `TableRegressor`
+        takes a raw table.
     yq : array-like, optional
         Their targets, NaN (of classes: None) where unknown. Rows that have the values and targets
         of samples are these samples: each is explained without itself, as by `explain_samples`,
         and the others as new rows. Of a table model, targets are in units, as for `fit`.
     title : str, optional
     row_names : sequence of str, optional
-        Names of the rows to explain; by default the frame's index, or numbers.
+        Names of the rows to explain, or of all samples; by default the frame's index, or numbers.
     max_rows : int, default=100,000
         Of more rows, a sample is held. Of many rows, pictures show a sample of up to a thousand,
         which have all details; all others can be found by their values, and have their prediction,
@@ -95,10 +96,13 @@ def report_data(
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
-    own = np.arange(len(X)) if Xq is None else numbers_of_samples(view, Xq, yq)
+    counted = view.counted
+    own = counted if Xq is None else numbers_of_samples(view, Xq, yq)
     yq = None if yq is None else view.on_model_scale(yq)
     if Xq is None:
-        Xq, yq = X, (y if yq is None else yq)
+        if row_names is not None and len(row_names) == len(X):
+            row_names = [row_names[i] for i in counted]
+        Xq, yq = take_rows(X, counted), take_rows(y if yq is None else yq, counted)
     q = len(Xq)
     held, detailed = _selected(view, q, max_rows)
     why = explain_rows(view, take_rows(Xq, detailed), None if own is None else own[detailed])
@@ -299,7 +303,7 @@ def _regime_model_section(
         "is_unfinished": companion is not None and companion.is_unfinished,
         "explains_little": companion is not None and companion.explained < LITTLE,
         "has_units": readable.space.has_units,
-        "n_samples": readable.estimator.n_samples_fit_,
+        "n_samples": whole(readable.n_samples),
     }
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from .equations import Term, short_parts
 from .interface import Explanation
-from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists
+from .json_values import SAMPLE_DIGITS, parameter_values, rounded, target_lists, whole
 from .judging import (
     Judged,
     UnseenRows,
@@ -29,7 +29,7 @@ from .judging import (
 from .regimes import distinguishing, regime_names, regimes_of
 from .reliability import probability_scores, reliability, unseen_probabilities
 from .selection import sampled
-from .view import ModelView
+from .view import ModelView, Samples
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def model_section(view: ModelView, why: Explanation) -> dict[str, Any]:
         if kind["n_members"]
     ]
     return {
-        "n_samples": view.estimator.n_samples_fit_,
+        "n_samples": whole(view.n_samples),
         "n_members": sum(kind["n_members"] for kind in kinds) or None,
         "feature_weights": weights
         if weights is None
@@ -109,12 +109,14 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
     Where the model has predictions of unseen rows, they are scored, all of them: the page then says
     what the command line and `cv_score_` say.
     """
+    classify, of_samples = view.is_classifier, view.estimator.regime_model.training_weights()
     try:
-        found = _own_judgement(view, X, y) or _new_judgement(view, X, y, n_jobs)
+        found = _own_judgement(view, X, y, of_samples)
+        if found is None:
+            found = _new_judgement(view, X, y, of_samples, n_jobs)
     except ValueError as error:
         return {"missing": str(error)}
-    classify, weights = view.is_classifier, view.estimator.regime_model.training_weights()
-    weights = None if weights is None else weights[found.rows]
+    weights = None if of_samples is None else of_samples[found.rows]
     scores = [
         pooled_scores(one, found.y, classify=classify, weights=weights) for one in found.models
     ]
@@ -122,7 +124,7 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
     return {
         "probabilities": None
         if found.probabilities is None
-        else _probabilities(view, found.y, found.probabilities),
+        else _probabilities(view, found.y, found.probabilities, weights),
         "metrics": list(scores[0]),
         "models": [{"name": one.name} | s for one, s in zip(found.models, scores, strict=True)],
         "is_own": found.is_own,
@@ -132,7 +134,8 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         "later": later_sentence(view.columns),
         "against_ridge": _against_ridge(found, scores, classify, weights),
         "n_folds": found.n_folds,
-        "n_scored": len(found.rows),
+        "n_scored": whole(view.samples.weights[found.rows].sum()),
+        "is_drawn": len(drawn) < len(found.rows),
         "true": target_lists(found.y[drawn]),
         "predicted": target_lists(found.models[0].predicted[drawn]),
     }
@@ -155,19 +158,24 @@ def _against_ridge(
     return "unclear" if scores[0][first]["value"] > scores[ridge][first]["value"] else "as good"
 
 
-def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
+def _own_judgement(
+    view: ModelView, X: Array, y: NDArray, weights: Array | None
+) -> _Judgement | None:
     """The model's own predictions, beside the baselines on the same folds, as far as judged.
 
     None where it has none, and where so many folds would take the baselines too long.
     """
     known = view.out_of_fold()
-    if known is None or len(np.unique(known[1])) > MOST_FOLDS:
+    if known is None:
         return None
     predictions, unseen = known[0], UnseenRows.of(*known)
+    if unseen.n_folds > MOST_FOLDS:
+        return None
     chosen = predictions if view.classes is None else view.classes[predictions.argmax(axis=1)]
     y, models = view.targets_in_units(y), baselines(unseen.n_train, classify=view.is_classifier)
+    own, classify = Judged(NAME, chosen), view.is_classifier
     return _Judgement(
-        unseen.judge(Judged(NAME, chosen), models, X, y, classify=view.is_classifier),
+        unseen.judge(own, models, X, y, classify=classify, weights=weights),
         y[unseen.rows],
         unseen.rows,
         unseen.n_folds,
@@ -176,36 +184,41 @@ def _own_judgement(view: ModelView, X: Array, y: NDArray) -> _Judgement | None:
     )
 
 
-def _new_judgement(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) -> _Judgement:
+def _new_judgement(
+    view: ModelView, X: Array, y: NDArray, weights: Array | None, n_jobs: int | None
+) -> _Judgement:
     """The model with its parameters, and the baselines, fitted again on folds of a sample."""
-    rows, classify = sampled(len(X), MOST_SCORED), view.is_classifier
-    X, y = X[rows], y[rows]
+    counted, classify = view.counted, view.is_classifier
+    rows = counted[sampled(len(counted), MOST_SCORED)]
+    X, y, v = X[rows], y[rows], None if weights is None else weights[rows]
     splits = list(folds_of(y, N_FOLDS, classify=classify).split(X, y))
     this = {NAME: clone(view.estimator).set_params(n_jobs=n_jobs)}
-    (ours,) = judge(this, X, y, splits, classify=classify)
+    (ours,) = judge(this, X, y, splits, classify=classify, weights=v)
     true = view.targets_in_units(y)
     models = baselines(min(len(train) for train, _ in splits), classify=classify)
     return _Judgement(
         [
             replace(ours, predicted=view.predictions_in_units(ours.predicted)),
-            *judge(models, X, true, splits, classify=classify),
+            *judge(models, X, true, splits, classify=classify, weights=v),
         ],
         true,
         rows,
         len(splits),
         False,
-        unseen_probabilities(view.estimator, X, y, splits) if classify else None,
+        unseen_probabilities(view.estimator, X, y, splits, v) if classify else None,
     )
 
 
-def _probabilities(view: ModelView, y: NDArray, said: Array) -> dict[str, Any]:
+def _probabilities(
+    view: ModelView, y: NDArray, said: Array, weights: Array | None
+) -> dict[str, Any]:
     """Errors of probabilities (t, m) of unseen rows, and the reliability curve of each class."""
     classes = view.classes
     assert classes is not None
-    curves = [reliability(y, said, classes, t) for t in range(len(classes))]
+    curves = [reliability(y, said, classes, t, sample_weight=weights) for t in range(len(classes))]
     return {
-        "errors": probability_scores(y, said, classes),
-        "n_rows": len(said),
+        "errors": probability_scores(y, said, classes, weights),
+        "n_rows": len(said) if weights is None else whole(weights.sum()),
         "curves": [
             {
                 name: rounded(getattr(curve, name), SAMPLE_DIGITS)
@@ -222,16 +235,21 @@ def _probabilities(view: ModelView, y: NDArray, said: Array) -> dict[str, Any]:
 def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]:
     """The regimes, largest first."""
     found = regimes_of(view)
-    members = [view.samples[0][view.estimator.labels_ == label] for label in found.labels]
     names = regime_names(view, found)
     return [
         {
             "label": label,
             "name": names[r],
-            "size": int(found.sizes[r]),
+            "size": whole(found.sizes[r]),
             "share": float(found.sizes[r] / found.sizes.sum()),
             "equations": [
-                _equation(view, found.models[r, :, t], members[r], target, found.errors[r, t])
+                _equation(
+                    view,
+                    found.models[r, :, t],
+                    view.of_regime(label),
+                    target,
+                    float(found.errors[r, t]),
+                )
                 | ({} if view.is_classifier else {"error": float(found.errors[r, t])})
                 for t, target in enumerate(targets)
             ],
@@ -243,10 +261,11 @@ def regimes_section(view: ModelView, targets: list[str]) -> list[dict[str, Any]]
 
 
 def _equation(
-    view: ModelView, model: Array, inputs: Array, target: str, error: float
+    view: ModelView, model: Array, samples: Samples, target: str, error: float
 ) -> dict[str, Any]:
     """An equation in parts, so that a page can keep each name's direction of writing apart."""
-    constant, terms, left_out = short_parts(view, model, inputs, error=error)
+    inputs, _, weights = samples
+    constant, terms, left_out = short_parts(view, model, inputs, error=error, weights=weights)
     return {
         "target": target,
         "constant": constant,
@@ -271,7 +290,7 @@ def space_section(view: ModelView) -> dict[str, Any]:
     The center of a column of text is the list of its choices' shares; it has no range.
     """
     space = view.space
-    regressors = space.regressors(view.samples[0])
+    regressors = space.regressors(view.samples.inputs[view.counted])
     low, high = regressors.min(axis=0), regressors.max(axis=0)
     knots = None
     if not space.has_units:

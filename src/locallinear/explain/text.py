@@ -68,9 +68,14 @@ def per(unit: str) -> str:
     return f"per {unit.split()[0].removesuffix('s')}" if unit else "per unit"
 
 
-def plural(count: int, word: str) -> str:
+def count(total: float) -> str:
+    """How many there are: a sum of weights, which may be no whole number."""
+    return f"{int(total):,}" if total == int(total) else number(total)
+
+
+def plural(total: float, word: str) -> str:
     """A count and its word."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+    return f"{count(total)} {word}" if total == 1 else f"{count(total)} {word}s"
 
 
 def largest(sizes: ArrayLike, limit: int) -> tuple[list[int], list[int]]:

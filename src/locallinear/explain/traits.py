@@ -84,7 +84,7 @@ def common_traits(view: ModelView, why: Explanation, limit: int = 3) -> list[lis
 
 def _neighbors(view: ModelView, why: Explanation) -> Iterator[tuple[Array, Array]]:
     """The features (K, d) and the weights (K,) of each query's neighbours."""
-    encoded, X = by_feature(why), view.samples[0]
+    encoded, X = by_feature(why), view.samples.inputs
     for near, weights in zip(encoded.neighbors, encoded.neighbor_weights, strict=True):
         yield X[near], weights
 

@@ -9,7 +9,7 @@ column.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,14 @@ class NumberColumn:
     def cells_of(self, features: Array) -> list[Any]:
         """The numbers."""
         return features[:, 0].tolist()
+
+
+class Samples(NamedTuple):
+    """Inputs (n, d) in units, numeric targets (n, m), and how often each sample counts, (n,)."""
+
+    inputs: Array
+    targets: Array
+    weights: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +132,31 @@ class ModelView:
     # --- Samples and rows ------------------------------------------------------------------------
 
     @cached_property
-    def samples(self) -> tuple[Array, Array]:
-        """The training samples in units: inputs (n, d) and numeric targets (n, m)."""
-        return self.estimator.regime_model.training_samples()
+    def samples(self) -> Samples:
+        """The training samples. Those of weight 0 are there too, so that all have their numbers."""
+        model = self.estimator.regime_model
+        (X, Y), weights = model.training_samples(), model.training_weights()
+        return Samples(X, Y, np.ones(len(X)) if weights is None else weights)
+
+    @property
+    def counted(self) -> NDArray[np.intp]:
+        """The numbers of the samples with weight."""
+        return np.flatnonzero(self.samples.weights > 0)
+
+    @property
+    def n_samples(self) -> float:
+        """How many samples there are, each as often as its weight says."""
+        return float(self.samples.weights.sum())
+
+    def of_regime(self, label: int) -> Samples:
+        """The samples with weight whose anchor has this number."""
+        chosen = (self.estimator.labels_ == label) & (self.samples.weights > 0)
+        return Samples(*(column[chosen] for column in self.samples))
 
     @property
     def sample_targets(self) -> NDArray:
         """The targets of the samples as a user gave them: (n,), (n, m), or classes."""
-        Y = self.samples[1]
+        Y = self.samples.targets
         if self.classes is not None:
             return self.classes[Y.argmax(axis=1)]
         return Y[:, 0] if self.estimator.regime_model.one_target else Y
@@ -144,12 +169,13 @@ class ModelView:
     @cached_property
     def center(self) -> Array:
         """What the coefficients multiply at the average sample, (d,): where pictures start."""
-        return self.space.regressors(self.samples[0].mean(axis=0, keepdims=True))[0]
+        X, _, weights = self.samples
+        return self.space.regressors(np.average(X, axis=0, weights=weights)[None])[0]
 
     @cached_property
     def spread(self) -> Array:
         """Standard deviations of what the coefficients multiply, (d,)."""
-        return self.space.regressors(self.samples[0]).std(axis=0)
+        return deviations(self.space.regressors(self.samples.inputs), self.samples.weights)
 
     def out_of_fold(self) -> tuple[NDArray, NDArray[np.intp]] | None:
         """Predictions in units, or probabilities, of samples as unseen rows; each one's fold."""
@@ -174,7 +200,7 @@ class ModelView:
         if self.table is None:
             return X
         own = self._training_numbers(X)
-        return self.table.encode(X) if own is None else self.samples[0][own]
+        return self.table.encode(X) if own is None else self.samples.inputs[own]
 
     def cells(self, X: Any) -> Any:
         """The cells of a table's rows as a reader sees them, as a frame."""
@@ -188,7 +214,7 @@ class ModelView:
         own = self._training_numbers(X)
         if own is None:
             return self.table.explain(X)
-        return self.table.by_column(self.explain_inputs(self.samples[0][own]), X, X.index)
+        return self.table.by_column(self.explain_inputs(self.samples.inputs[own]), X, X.index)
 
     def _training_numbers(self, X: Any) -> NDArray[np.intp] | None:
         """Which samples rows are, where they are some of the view's own `training_rows`.
@@ -243,7 +269,7 @@ class ModelView:
 
     @cached_property
     def _training_rows(self) -> Any:
-        X = self.samples[0]
+        X = self.samples.inputs
         if self.table is None:
             return self.named_rows(X)
         pandas = extra("pandas", "report", "Reports on tables")
@@ -311,8 +337,9 @@ class ModelView:
 
     def shares(self, j: int) -> Array:
         """How often the samples hold each choice of a column of text, (K + 1,)."""
-        held = self._nearest_text(j, self.samples[0][:, self.features_of(j)])
-        return np.bincount(held, minlength=len(self.columns[j].texts) + 1) / len(held)
+        X, _, weights = self.samples
+        held = self._nearest_text(j, X[:, self.features_of(j)])
+        return np.bincount(held, weights, len(self.columns[j].texts) + 1) / weights.sum()
 
     def effects(self, coef: Array, j: int) -> Array:
         """What each choice of a column of text adds to models (.., d, m), (.., K + 1, m)."""
@@ -350,7 +377,9 @@ class ModelView:
                 out[..., j, :] = np.abs(coef[..., first, :]) * self.spread[first]
             else:
                 features = self.features_of(j)
-                together = np.cov(self.space.regressors(self.samples[0])[:, features].T, bias=True)
+                X, _, weights = self.samples
+                regressors = self.space.regressors(X)[:, features]
+                together = np.cov(regressors.T, bias=True, aweights=weights)
                 own = coef[..., features, :]
                 squares = np.einsum("...fm,fg,...gm->...m", own, together, own)
                 out[..., j, :] = np.sqrt(np.maximum(squares, 0.0))
@@ -393,6 +422,12 @@ class ModelView:
             self.cells_of(j, inputs[:, self.features_of(j)]) for j in range(len(self.columns))
         ]
         return [list(row) for row in zip(*columns, strict=True)]
+
+
+def deviations(values: Array, weights: Array) -> Array:
+    """Standard deviations (d,) of values (n, d) with weights (n,)."""
+    mean = np.average(values, axis=0, weights=weights)
+    return np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
 
 
 def view_of(model: Any) -> ModelView:

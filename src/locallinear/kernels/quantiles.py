@@ -9,16 +9,24 @@ Array = NDArray[np.float64]
 ROUNDING = 1e-9
 
 
+def as_counts(weights: Array) -> Array:
+    """Weights (n,), not all 0, that say how often values are repeated.
+
+    Whole numbers do. Others are taken relative to their mean: there are as many repetitions as
+    values with weight.
+    """
+    if (weights == np.round(weights)).all():
+        return weights
+    return weights * np.count_nonzero(weights) / weights.sum()
+
+
 def weighted_quantiles(values: Array, weights: Array, levels: Array) -> Array:
     """Quantiles (l, ...) of values (n, ...) with weights (n,), not all 0, for levels (l,).
 
-    Where weights are whole numbers, they are those of `numpy.quantile` for repeated values. Others
-    are taken relative to their mean, since it matters there how many values there are.
+    They are those of `numpy.quantile` for values that are repeated as `as_counts` says.
     """
     counted = weights > 0
-    values, weights = values[counted], weights[counted]
-    if (weights != np.round(weights)).any():
-        weights = weights / weights.mean()
+    values, weights = values[counted], as_counts(weights)[counted]
     order = np.argsort(values, axis=0, kind="stable")
     ordered, upto = np.take_along_axis(values, order, axis=0), np.cumsum(weights[order], axis=0)
     slack = ROUNDING * weights.sum()

@@ -215,27 +215,25 @@ class DateColumn:
         texts = pandas_module().DatetimeIndex(minutes.astype("datetime64[s]")).strftime(form)
         return [None if gap else text for text, gap in zip(texts, gaps, strict=True)]
 
-    def on_circle(self, feature: int, features: Array, every: Array) -> tuple[str, str] | None:
-        """The cycle that a feature belongs to, and where in it most rows (n, f) are, in words.
+    def on_circle(
+        self, feature: int, features: Array, weights: Array, inside: NDArray[np.bool_]
+    ) -> tuple[str, str] | None:
+        """The cycle that a feature belongs to, and where in it most of some rows are, in words.
 
-        None where the feature is of no cycle. No words where the rows are in a large part of the
-        circle, or do not fill that part as far as `every` row (N, f) of the table does.
+        Of all rows (n, f) of a table, with weights (n,), these are the ones `inside` (n,). None
+        where the feature is of no cycle. No words where they are in a large part of the circle, or
+        do not fill that part as far as all rows do.
         """
         number = (feature - 1) // 2
         if feature == 0 or number >= len(self.cycles):
             return None
-        cycle, here = self.cycles[number], self._known_turns(number, features)
-        low, high = _densest_arc(here)
-        if high - low > MOST_OF_CIRCLE or not _fill(
-            low, high, here, self._known_turns(number, every)
-        ):
+        cycle, circle = self.cycles[number], features[:, 1 + 2 * number : 3 + 2 * number]
+        known = (circle != 0).any(axis=1) & (weights > 0)  # gaps are in the middle
+        turns, v, here = self._turns(number, features)[known], weights[known], inside[known]
+        low, high = _densest_arc(turns[here], v[here])
+        if high - low > MOST_OF_CIRCLE or not _fill(low, high, turns, v, here):
             return cycle, ""
         return cycle, _arc_in_words(cycle, low, high)
-
-    def _known_turns(self, number: int, features: Array) -> Array:
-        """Positions on a circle of the rows that have a date: gaps are in the middle."""
-        circle = features[:, 1 + 2 * number : 3 + 2 * number]
-        return self._turns(number, features[(circle != 0).any(axis=1)])
 
     def in_common(self, features: Array, weights: Array) -> str:
         """Where most of a few dates (n, f) are, by their weights (n,), in words.
@@ -354,18 +352,15 @@ def _middle(values: Array, weights: Array) -> tuple[float, float]:
     return float(values[order[low]]), float(values[order[high]])
 
 
-def _densest_arc(
-    turns: Array, weights: Array | None = None, held: float = 0.8
-) -> tuple[float, float]:
+def _densest_arc(turns: Array, weights: Array, held: float = 0.8) -> tuple[float, float]:
     """The shortest arc that holds this part of some positions on a circle, once around is 1.
 
-    It begins between 0 and 1, and may end beyond 1. Positions may have weights.
+    It begins between 0 and 1, and may end beyond 1. Positions count by their weights.
     """
     if not len(turns):
         return 0.0, 1.0
     order, n = np.argsort(turns, kind="stable"), len(turns)
-    ordered = turns[order]
-    sizes = np.ones(n) if weights is None else weights[order]
+    ordered, sizes = turns[order], weights[order]
     reached = np.concatenate([sizes, sizes]).cumsum()
     wanted = reached[:n] - sizes + (held - ROUNDING) * sizes.sum()
     ends = np.concatenate([ordered, ordered + 1.0])[np.searchsorted(reached, wanted)]
@@ -373,17 +368,14 @@ def _densest_arc(
     return float(ordered[first]), float(ends[first])
 
 
-def _fill(low: float, high: float, here: Array, every: Array) -> bool:
-    """Whether positions are all along an arc, as far as `every` position of all is."""
-    edges = (high - low) * np.arange(1, 4) / 4
-    counts = []
-    for turns in (here, every):
-        along = (turns - low + ROUNDING) % 1.0
-        inside = along <= high - low + 2 * ROUNDING
-        counts.append(np.bincount(np.searchsorted(edges, along[inside]), minlength=4))
-    held = counts[1] > 0
-    frequent = counts[0][held] / counts[1][held]
-    return bool(frequent.min() >= EVENLY * counts[0].sum() / counts[1].sum())
+def _fill(low: float, high: float, turns: Array, weights: Array, here: NDArray[np.bool_]) -> bool:
+    """Whether the positions `here` are all along an arc, as far as all positions are."""
+    along = (turns - low + ROUNDING) % 1.0
+    inside = along <= high - low + 2 * ROUNDING
+    quarter = np.searchsorted((high - low) * np.arange(1, 4) / 4, along[inside])
+    own, every = (np.bincount(quarter, v[inside], 4) for v in (weights * here, weights))
+    held = every > 0
+    return bool((own[held] / every[held]).min() >= EVENLY * own.sum() / every.sum())
 
 
 def _arc_in_words(cycle: str, low: float, high: float) -> str:

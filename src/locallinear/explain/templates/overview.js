@@ -44,7 +44,7 @@ const showCoverage = () => {
     { type: "scatter", mode: "lines", x: [-0.5, x.length - 0.5], y: [expected[at], expected[at]], line: { color: color("soft"), dash: "dot", width: 1 }, hoverinfo: "skip" },
     { type: "scatter", mode: "markers", x, y: parts.map((part) => part.covered[at]), marker: { color: color("accent"), size: 10 },
       error_y: { type: "data", array: error, color: color("soft"), thickness: 1.5, width: 0 },
-      text: parts.map((part) => `${part.n_rows} rows<br>mean width ${number(part.width[at])}`), hovertemplate: "%{y:.1%} within<br>%{text}<extra></extra>" },
+      text: parts.map((part) => `${number(part.n_rows)} rows<br>mean width ${number(part.width[at])}`), hovertemplate: "%{y:.1%} within<br>%{text}<extra></extra>" },
   ], { xaxis: { ...axisTitle(`predicted ${unitName(state.target)}, in fifths`), tickvals: x, ticktext: parts.map((part) => `${number(part.lowest, 3)}<br>to ${number(part.highest, 3)}`), tickangle: 0, range: [-0.5, x.length - 0.5], zeroline: false, showgrid: false },
     yaxis: { ...axisTitle("share within the interval"), range: [Math.min(0.6, ...parts.map((part) => part.covered[at] - 0.1)), 1.02], tickformat: ".0%", zeroline: false } }, 320);
 };
