@@ -54,6 +54,16 @@ def test_a_sample_chooses_and_all_samples_are_fitted(problem):
     np.testing.assert_allclose(search.predict(cut(X)).compute(), model.predict(X))
 
 
+def test_samples_with_weight_choose_where_not_all_can(problem):
+    X, y = problem
+    weights = np.arange(150) % 3 // 2 * 2.0
+    search = on_dask.FALLRegressorCV(GRID, max_samples=60, random_state=0)
+    search.fit(cut(X), cut(y), cut(weights))
+    assert search.search_.best_estimator_.n_samples_fit_ == 50
+    assert search.search_.best_estimator_.total_weight == 100
+    assert search.best_estimator_.n_samples_fit_ == 150
+
+
 def test_probabilities_of_a_search_on_dask_are_calibrated(problem, path):
     X, y = problem
     labels = np.where(y > 0, "up", "down")

@@ -152,6 +152,12 @@ def boxes(part: Part) -> tuple[int, Array, Array]:
     return len(rows), corners[:, 0], corners[:, 1]
 
 
+def with_weight(table: Table) -> Table:
+    """The samples of a table that have weight."""
+    counted, weights = table.counted, table.weights
+    return Table(table.X[counted], table.y[counted], None if weights is None else weights[counted])
+
+
 def take(source: Table | Part, positions: Any, names: Sequence[str]) -> list[NDArray | None]:
     """Some samples of a partition: those columns that are named, None where there is none."""
     columns = source.columns if isinstance(source, Part) else vars(source)

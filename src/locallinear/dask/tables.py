@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from ..checks.arguments import check_some_weight
 from ..checks.inputs import check_sizes
 from .inputs import Collection, check_n_targets, check_table, merged_classes, partitions_of
-from .partition import Table, take
+from .partition import Table, take, with_weight
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -84,10 +84,16 @@ class Tables:
         return merged_classes([fact.labels for fact in self.facts])
 
     def draw(self, size: int, rng: np.random.Generator) -> list[NDArray | None]:
-        """X, y and weights of at most so many samples, drawn at random and brought here."""
-        n = sum(self.sizes)
+        """X, y and weights of at most so many samples, drawn at random and brought here.
+
+        Of more samples, those with weight are drawn.
+        """
+        partitions, sizes = self.partitions, self.sizes
+        if self.weighted and sum(sizes) > size:
+            partitions, sizes = [delayed(with_weight)(each) for each in partitions], self.counts
+        n = sum(sizes)
         rows = np.sort(rng.choice(n, min(n, size), replace=False, shuffle=False))
-        return gather(self.partitions, self.sizes, rows, ("X", "y", "weights"))
+        return gather(partitions, sizes, rows, ("X", "y", "weights"))
 
     def check_fit(self) -> None:
         """Refuse what can be seen in all partitions together only."""
