@@ -99,7 +99,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         y : array-like (n,) or, for a regressor, (n, m)
         sample_weight : array-like (n,), optional
             How often each sample counts, in the fits and, if the scorer takes weights, in the
-            scores.
+            scores. Folds are scikit-learn's, and count each sample once, also one of weight 0.
         groups : array-like (n,), optional
             Passed to the splitter.
 
