@@ -252,10 +252,10 @@ def seasons(n=400, seed=0):
     """Warm summers: the temperature tells the season, and only the season and the trend matter."""
     rng = np.random.default_rng(seed)
     days = pd.to_datetime("2018-01-01") + pd.to_timedelta(rng.integers(0, 4 * 365 * 24, n), "h")
-    year = 2 * np.pi * days.dayofyear / 365.25
+    year = 2 * np.pi * days.day_of_year / 365.25
     frame = pd.DataFrame({"time": days.strftime("%Y-%m-%d %H:%M"), "wind": rng.normal(size=n)})
     frame["temperature"] = -10 * np.cos(year) + rng.normal(size=n)
-    return frame.assign(y=5 * np.cos(year) + 2 * (days.year - 2018 + days.dayofyear / 365.25))
+    return frame.assign(y=5 * np.cos(year) + 2 * (days.year - 2018 + days.day_of_year / 365.25))
 
 
 def test_parts_of_a_date_move_by_themselves_and_depend_on_the_season_s_columns():

@@ -43,7 +43,7 @@ def validated(estimator: BaseEstimator, X: Any, **options: Any) -> Any:
     else:
         _check_cells(X)
     try:
-        checked = validate_data(estimator, X, dtype=dtype, **options)
+        checked = validate_data(estimator, X, dtype=dtype, order="C", **options)
         if not options["reset"]:
             check_same_place(estimator, checked[0] if isinstance(checked, tuple) else checked)
         return checked

@@ -193,6 +193,11 @@ def _each(cells: "pandas.Series", pattern: re.Pattern, read: Callable[[str], flo
     return cells.map(known).to_numpy(dtype=np.float64)
 
 
+def may_hold_text(column: "pandas.Series") -> bool:
+    """Whether cells may be text: in columns of objects and of strings, whichever pandas makes."""
+    return column.dtype == object or isinstance(column.dtype, pandas_module().StringDtype)
+
+
 def cell_texts(cells: "pandas.Series") -> "pandas.Series":
     """Cells of any type as stripped text, None where there is no value.
 

@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .cells import GAP_WORDS, TIME_OF_DAY, cell_texts, pandas_module, to_numbers, values_in
+from .cells import (
+    GAP_WORDS,
+    TIME_OF_DAY,
+    cell_texts,
+    may_hold_text,
+    pandas_module,
+    to_numbers,
+    values_in,
+)
 from .columns import LEAST_GAPS, NO_VALUE
 from .kinds import Understood, is_period
 from .table import Table, TableError
@@ -315,7 +323,7 @@ def zone_of(column: "pandas.Series") -> str:
     zone = getattr(column.dtype, "tz", None)
     if zone is not None:
         return str(zone)
-    return reading.zone_of_texts(cell_texts(column)) if column.dtype == object else ""
+    return reading.zone_of_texts(cell_texts(column)) if may_hold_text(column) else ""
 
 
 def is_zone(name: str) -> bool:

@@ -10,7 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 from ..checks.inputs import check_target_values
 from ..checks.values import check_no_gaps, sortable
 from .amounts import Written, how_written, read_amounts
-from .cells import LEADING_ZERO, cell_texts, to_numbers
+from .cells import LEADING_ZERO, cell_texts, may_hold_text, to_numbers
 from .kinds import LEAST_SHARE
 from .table import Table, TableError
 
@@ -79,7 +79,7 @@ def is_class(table: Table, targets: tuple[str, ...]) -> bool:
 def target_writing(table: Table, name: str) -> Written | None:
     """How most cells of a target of text are written as numbers; None if they are classes."""
     column = table.frame[name]
-    texts = cell_texts(column).dropna() if column.dtype == object else column[:0]
+    texts = cell_texts(column).dropna() if may_hold_text(column) else column[:0]
     if not len(texts) or any(isinstance(value, bool) for value in column):
         return None
     if texts.str.fullmatch(LEADING_ZERO).any():
