@@ -63,6 +63,7 @@ def test_leaves_are_those_of_a_walk_down_each_tree(grown):
     X, _, trees, _ = grown
     expected = [[walk(trees, t, x) for t in range(len(trees.roots))] for x in X[:20]]
     assert_array_equal(trees.leaves(X[:20]), expected)
+    assert_array_equal(trees.leaves(X, n_threads=3), trees.leaves(X))
 
 
 # Some queries share leaves with fewer than 120 of 128 samples: the nearest of the others follow.
@@ -143,6 +144,7 @@ def test_tables_find_nearly_all_of_the_points_that_share_the_most_leaves(grown, 
     _, expected = LeafNeighbors(trees, X).query(Q, 5)
     monkeypatch.setattr(leaf_neighbors, "MAX_LISTED", 0)
     _, found = LeafNeighbors(trees, X).query(Q, 5)
+    assert_array_equal(found, LeafNeighbors(trees, X).query(Q, 5, n_jobs=3)[1])
     common = [np.isin(a, b).mean() for a, b in zip(found, expected, strict=True)]
     assert np.mean(common) > 0.9
 

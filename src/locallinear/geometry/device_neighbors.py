@@ -51,7 +51,7 @@ class DeviceNeighbors:
         """The same for these points: rows were appended or removed, or moved in memory."""
         return DeviceNeighbors(points, searchable)
 
-    def build(self) -> None:
+    def build(self, n_jobs: int | None = 1) -> None:
         """Do nothing: a scan is prepared when it is first asked."""
 
     def query(

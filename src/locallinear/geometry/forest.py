@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..runtime.threads import in_threads, thread_parts
+
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
@@ -106,15 +108,19 @@ class Forest:
         """The points that stand for inputs Z in the neighbour search: Z itself."""
         return Z
 
-    def leaves(self, Z: Array) -> Codes:
+    def leaves(self, Z: Array, n_threads: int = 1) -> Codes:
         """The leaf of each of n inputs in each of T trees, (n, T)."""
         from ..kernels.trees.leaves import bin_numbers, leaf_numbers  # compiled
 
-        bins = bin_numbers(np.ascontiguousarray(Z), self.cut_starts, self.cuts)
         codes = np.empty(
             (len(Z), len(self.roots)), dtype=np.uint8 if self.n_leaves <= 256 else np.uint16
         )
-        leaf_numbers(bins, self.roots, self.nodes, codes)
+
+        def fill(rows: slice) -> None:
+            bins = bin_numbers(np.ascontiguousarray(Z[rows]), self.cut_starts, self.cuts)
+            leaf_numbers(bins, self.roots, self.nodes, codes[rows])
+
+        in_threads(fill, thread_parts(len(Z), n_threads), n_threads)
         return codes
 
     def fits(self, d: int) -> bool:

@@ -79,7 +79,7 @@ class Tables:
         return self.codes
 
     @classmethod
-    def from_codes(cls, codes: Codes, listed: Rows) -> "Tables":
+    def from_codes(cls, codes: Codes, listed: Rows, n_threads: int = 1) -> "Tables":
         """Tables for the codes (n, T) of points, of which those in the rows `listed` are sorted."""
         from ..kernels.trees.leaves import table_keys  # compiled: loaded when needed
 
@@ -89,10 +89,13 @@ class Tables:
         trees = np.array([rng.permutation(T)[:per_key] for _ in range(N_TABLES)])
         keys = np.empty((N_TABLES, n), dtype=np.uint64)
         members = np.empty((N_TABLES, n), dtype=np.int32)
-        for number, some in enumerate(trees):
-            unsorted = table_keys(codes, some)[listed]
+
+        def sort(number: int) -> None:
+            unsorted = table_keys(codes, trees[number])[listed]
             order = np.argsort(unsorted, kind="stable")
             members[number], keys[number] = listed[order], unsorted[order]
+
+        in_threads(sort, range(N_TABLES), n_threads)
         return cls(codes, trees, keys, members)
 
     def search(
@@ -115,14 +118,16 @@ class LeafIndex:
     newest: Codes
 
     @classmethod
-    def from_codes(cls, codes: Codes, n_leaves: int, searchable: Mask) -> "LeafIndex":
+    def from_codes(
+        cls, codes: Codes, n_leaves: int, searchable: Mask, n_threads: int = 1
+    ) -> "LeafIndex":
         """An index of points with these codes (n, T)."""
         listed = np.flatnonzero(searchable)
         structure: Lists | Tables
         if points_met(codes, listed) <= MAX_LISTED:
             structure = Lists.from_codes(codes, n_leaves)
         else:
-            structure = Tables.from_codes(codes, listed)
+            structure = Tables.from_codes(codes, listed, n_threads)
         return cls(structure, len(codes), codes[:0])
 
     def __len__(self) -> int:
@@ -176,20 +181,20 @@ class LeafNeighbors:
         by_distance = self._by_distance.update(points, searchable)
         return LeafNeighbors(self.forest, points, searchable, index, by_distance)
 
-    def build(self) -> LeafIndex:
+    def build(self, n_jobs: int | None = 1) -> LeafIndex:
         """The index of all points; only points that are new go through the trees."""
         # Several threads may run this: each works on what it has read, which is always complete.
-        index, points = self._index, self.points
+        index, points, n_threads = self._index, self.points, effective_n_jobs(n_jobs)
         if index is not None and len(index) == len(points):
             return index
         if index is not None:
-            more = self.forest.leaves(points[len(index) :])
+            more = self.forest.leaves(points[len(index) :], n_threads)
             newest: Codes = np.vstack([index.newest, more])  # type: ignore[assignment]
             if len(newest) <= max(MAX_NEWEST, index.n_held // NEWEST_PART):
                 self._index = grown = replace(index, newest=newest)
                 return grown
-        codes = self.forest.leaves(points)
-        made = LeafIndex.from_codes(codes, self.forest.n_leaves, self._mask())
+        codes = self.forest.leaves(points, n_threads)
+        made = LeafIndex.from_codes(codes, self.forest.n_leaves, self._mask(), n_threads)
         self._index = made
         return made
 
@@ -205,7 +210,7 @@ class LeafNeighbors:
 
     def others(self, rows: Rows, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Rows]:
         """Distances and rows of the points nearest to stored ones, these left out, both (q, K)."""
-        codes = self.build().codes()[rows]
+        codes = self.build(n_jobs).codes()[rows]
         found = self._search(self.points[rows], codes, n_neighbors + 1, n_jobs)
         return leave_out(*found, rows)
 
@@ -215,7 +220,7 @@ class LeafNeighbors:
         """`query` of points whose leaves (q, T) may be known."""
         from ..kernels.trees.leaves import fill_up  # compiled: loaded when needed
 
-        index, points = self.build(), np.ascontiguousarray(self.points)
+        index, points = self.build(n_jobs), np.ascontiguousarray(self.points)
         searchable, X = self._mask(), np.ascontiguousarray(X)
 
         def search(part: slice) -> tuple[Rows, Rows]:

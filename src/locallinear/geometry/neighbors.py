@@ -157,8 +157,8 @@ class Neighbors:
         in_threads(search, thread_parts(len(X), workers, MAX_QUERIES), workers)
         return distances, rows
 
-    def build(self) -> Parts:
-        """Cover all rows with a large part, a recent part and the newest rows."""
+    def build(self, n_jobs: int | None = 1) -> Parts:
+        """Cover all rows with a large part, a recent part and the newest rows, in one thread."""
         # Several threads may run this: each works on what it has read, which is always complete.
         n, parts = len(self.points), self._parts
         if not parts or parts[-1].stop < n:

@@ -136,7 +136,7 @@ def append_samples(
         new["points"] = points
     samples = [fitted.samples.append(made, weights, **new) for fitted in siblings]
     neighbors = first.neighbors.update(samples[0].points, samples[0].searchable)
-    neighbors.build()  # here, so that no reader has to
+    neighbors.build(n_jobs)  # here, so that no reader has to
     assigned = [(own, fitted.models) for own, fitted in zip(samples, siblings, strict=True)]
     start = first.samples.n_stored
     assign_new(assigned, neighbors, start, Y, assignment_neighbors, n_jobs)

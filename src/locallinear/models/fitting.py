@@ -73,7 +73,7 @@ def fit_together(
     checks.check_enough_samples(first.n_neighbors, samples.n_searchable)
     neighbors = geometry.index(samples.points, samples.searchable)
     with one_blas_thread():
-        neighbors.build()
+        neighbors.build(first.n_jobs)
         # Siblings side by side, or threads in the search of the only one.
         given = geometry, samples, neighbors, X, Y, graph, 1 if len(siblings) > 1 else first.n_jobs
         parallel = Parallel(first.n_jobs, require="sharedmem")
