@@ -7,9 +7,11 @@ split, so that all models have the same splits even after a stop. The rows of FA
 space and of KNN come from `locallinear reproduce table1` (results/runs.csv). A model may use all
 cores of the process. Runs had one or two cores and some were paused, so the times only give the
 order of magnitude. Our rows of Concrete and both toxicities are of commit 96066b1. Those of
-Parkinsons and Superconductivity are older (column `commit`): a fit took five to ten times as long
-then (section `ensemble` has the times of now), and on the first eleven splits of Parkinsons the
-ensemble's root mean squared error has grown by 0.7 % since.
+Parkinsons and Superconductivity are of 1e17156, sixteen side by side in one thread each on 16 cores
+of an Intel Xeon. Before fits became five to ten times as fast (b4e5184, 1b27cd1 and a5d70bc), the
+ensemble's root mean squared error was 0.4 % higher on Concrete, and 0.5 % (both toxicities), 2.6 %
+(Parkinsons) and 0.5 % (Superconductivity) lower; that of `FALLRegressorCV` was 4.5 % higher on
+Parkinsons and the same on Superconductivity: means over the splits of the ratio of both.
 
 EBM took 11 minutes on two cores for one split of Parkinsons, and an hour, beside other work, for
 one split of Superconductivity. So EBM has one split of each. With two of its 14 bags it has all
@@ -25,11 +27,8 @@ metric of about twenty and the trees on the target of about thirty. They were co
 errors on three to five of these sets, partly on the first of these splits; the trees were
 compared on other splits. Piecewise trees are the best of about twenty variants, mainly by other
 data, but also by other splits of the three small sets. That learned weights count in the models
-was decided by other data, and hardly changes the results on these sets: some of our rows are from
-before that change (a5d70bc: FALLRegressorCV on Parkinsons and Superconductivity, and three splits
-of the ensemble there, whose other two splits had the same results to all digits), the others are
-from after it. Parameters are chosen without the test parts, but only other data can give a fair
-comparison.
+was decided by other data. Parameters are chosen without the test parts, but only other data can
+give a fair comparison.
 """
 
 from collections.abc import Callable, Iterator
