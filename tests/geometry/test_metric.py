@@ -105,6 +105,26 @@ def test_learning_takes_memory_in_proportion_to_the_data():
     assert peak < 20 * X.nbytes
 
 
+def test_of_many_features_those_that_say_most_of_the_target_are_weighed(monkeypatch):
+    X, y = needle(noise_features=27)
+    every, _ = learn_metric(X, y[:, None], None, 3)
+    monkeypatch.setattr(metric, "MAX_FEATURES", 10)
+    some, _ = learn_metric(X, y[:, None], None, 3, n_jobs=2)
+    assert set(np.argsort(some)[-3:]) == set(np.argsort(every)[-3:]) == {0, 1, 2}
+    assert_array_equal(some, learn_metric(X, y[:, None], None, 3)[0])
+
+
+def test_thousands_of_features_take_memory_in_proportion_to_the_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5000))
+    tracemalloc.start()
+    weights, _ = learn_metric(X, X[:, :1] + X[:, 1:2], None, 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * X.nbytes  # the square of 5,000 alone is 83 times X
+    assert np.isfinite(weights).all()
+
+
 def test_a_weight_of_two_is_the_sample_twice():
     X, y = needle(120, 3)
     counts = np.random.default_rng(2).integers(0, 3, size=120)

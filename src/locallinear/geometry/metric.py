@@ -11,6 +11,10 @@ neighbourhoods and so new pairs. Therefore a few rounds follow, and each moves t
 way (in logarithms) to the solution for its pairs.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
@@ -33,6 +37,8 @@ N_NEAR = 21
 MAX_SAMPLES = 50_000
 # Memory of the differences of a block of pairs.
 BLOCK_BYTES = 4 * 2**20
+# Of more features, only those get a weight that say most of the target, each by itself.
+MAX_FEATURES = 500
 # Every weight is at least this part of the largest, so that later rounds can raise it again.
 SMALLEST = 0.02
 
@@ -94,48 +100,91 @@ def _explain_differences(
     X: Array, Y: Array, centres: Rows, near: Rows, pair_weights: Array, n_jobs: int | None
 ) -> Array:
     """Feature weights (d,) that explain the differences between centres and their near samples."""
-    d = X.shape[1]
-    # Least squares by the normal equations: a (d + 1)² problem for any number of pairs.
-    gram, moment = _normal_equations(X, Y, centres, near, pair_weights, n_jobs)
-    scale = np.sqrt(np.diag(gram) / pair_weights.sum())
-    scale[scale == 0] = 1.0
-    gram, moment = gram / np.outer(scale, scale), moment / scale
-    factor = np.linalg.cholesky(gram + 1e-9 * np.trace(gram) * np.eye(d + 1))
-    squares = nnls(factor.T, np.linalg.solve(factor, moment))[0][:d] / scale[:d]
+    pairs, n_threads = Pairs(X, Y, centres, near, pair_weights), effective_n_jobs(n_jobs)
+    squares = np.zeros(X.shape[1])
+    if len(squares) <= MAX_FEATURES:
+        squares[:] = _least_squares(pairs, n_threads)
+    else:
+        some = _most_related(pairs, n_threads)
+        squares[some] = _least_squares(replace(pairs, X=X[:, some]), n_threads)
     if not squares.any():
-        return np.ones(d)
+        return np.ones(len(squares))
     found = np.sqrt(squares)
     return _with_unit_mean_square(np.maximum(found, SMALLEST * found.max()))
 
 
-def _normal_equations(
-    X: Array, Y: Array, centres: Rows, near: Rows, pair_weights: Array, n_jobs: int | None
-) -> tuple[Array, Array]:
-    """Gram matrix (d + 1, d + 1) and right-hand side (d + 1,); the last entry is for the noise.
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of a centre and a sample near it, with their weights (centres, n_near)."""
 
-    The differences of all pairs need many times the memory of the data, so the centres come in
-    blocks.
-    """
-    d, n_near = X.shape[1], near.shape[1]
-    step = max(1, BLOCK_BYTES // (8 * n_near * (d + 1)))
-    blocks = [slice(start, start + step) for start in range(0, len(centres), step)]
+    X: Array
+    Y: Array
+    centres: Rows
+    near: Rows
+    weights: Array
 
-    def equations(block: slice) -> tuple[Array, Array]:
-        others, centre = near[block], centres[block, None]
-        differences = np.ones((others.size, d + 1))
+    def blocks(self) -> list[slice]:
+        """The centres in blocks: the differences of all pairs need many times the data's memory."""
+        step = max(1, BLOCK_BYTES // (8 * self.near.shape[1] * (self.X.shape[1] + 1)))
+        return [slice(start, start + step) for start in range(0, len(self.centres), step)]
+
+    def differences(self, block: slice) -> tuple[Array, Array, Array]:
+        """Squared differences (p, d + 1) of a block, the last one for the noise: all are one.
+
+        Then those of the targets (p,), and the weights (p,).
+        """
+        X, Y, d = self.X, self.Y, self.X.shape[1]
+        others, centre = self.near[block], self.centres[block, None]
+        out = np.ones((others.size, d + 1))
         # `take` leaves Python's lock to other threads, an index does not.
         gaps = X.take(others, axis=0) - X.take(centre, axis=0)
-        np.square(gaps, out=differences[:, :d].reshape(gaps.shape))
+        np.square(gaps, out=out[:, :d].reshape(gaps.shape))
         target = np.square(Y.take(others, axis=0) - Y.take(centre, axis=0)).sum(axis=2).ravel()
-        weighted = differences.T * pair_weights[block].ravel()
+        return out, target, self.weights[block].ravel()
+
+
+def _least_squares(pairs: Pairs, n_threads: int) -> Array:
+    """Squares (d,) of the weights, none negative: a (d + 1)² problem for any number of pairs."""
+
+    def equations(block: slice) -> tuple[Array, Array]:
+        differences, target, weights = pairs.differences(block)
+        weighted = differences.T * weights
         return weighted @ differences, weighted @ target
 
-    found = in_threads(equations, blocks, effective_n_jobs(n_jobs))
-    gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
-    for of_block, right in found:  # in one order, whatever the threads do
-        gram += of_block
-        moment += right
-    return gram, moment
+    gram, moment = _summed(equations, pairs.blocks(), n_threads)
+    scale = np.sqrt(np.diag(gram) / pairs.weights.sum())
+    scale[scale == 0] = 1.0
+    gram, moment = gram / np.outer(scale, scale), moment / scale
+    factor = np.linalg.cholesky(gram + 1e-9 * np.trace(gram) * np.eye(len(gram)))
+    squares: Array = nnls(factor.T, np.linalg.solve(factor, moment))[0] / scale
+    return squares[:-1]
+
+
+def _most_related(pairs: Pairs, n_threads: int) -> Rows:
+    """The features whose differences correlate most with those of the target, in order."""
+
+    def sums(block: slice) -> tuple[Array, Array, Array, Array]:
+        differences, target, weights = pairs.differences(block)
+        weighted = differences.T * weights
+        squares = np.einsum("fp,pf->f", weighted, differences)
+        return weighted.sum(axis=1), squares, weighted @ target, weights @ target
+
+    total, squares, products, target = _summed(sums, pairs.blocks(), n_threads)
+    mass = pairs.weights.sum()
+    variances = np.maximum(squares - total**2 / mass, 0.0)[:-1]
+    varies = variances > 1e-12 * squares[:-1]
+    related = np.zeros(len(variances))
+    np.divide((products - total * target / mass)[:-1], np.sqrt(variances), related, where=varies)
+    return np.sort(np.argsort(-related, kind="stable")[:MAX_FEATURES])
+
+
+def _summed(function: Callable, blocks: list[slice], n_threads: int) -> list[Any]:
+    """The sums of what a function returns for each block, in one order whatever the threads do."""
+    out: list[Any] = []
+    for first in range(0, len(blocks), n_threads):  # no more results at a time than threads
+        for found in in_threads(function, blocks[first : first + n_threads], n_threads):
+            out = [a + b for a, b in zip(out, found, strict=True)] if out else list(found)
+    return out
 
 
 def _with_unit_mean_square(weights: Array) -> Array:
