@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_score
 
@@ -164,6 +165,26 @@ def test_out_of_time_a_companion_is_no_worse_than_the_mean(monkeypatch):
     found = companion_of(model, time_budget=1e-9)
     assert r2_score(y, found.model.predict(X)) > 0
     assert found.is_unfinished
+
+
+def test_out_of_time_a_companion_is_one_linear_model_of_all_samples():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = X @ [1.0, 2.0, -1.0] + 3 * rng.standard_normal(2000)
+    found = companion_of(FALLRegressor(60, random_state=0).fit(X, y), time_budget=1e-9)
+    of_all = LinearRegression().fit(X, y)
+    assert_allclose(found.model.predict(X), of_all.predict(X), rtol=0.02, atol=0.02)
+    assert found.simplicity["n_anchors"][0] == 1
+    assert found.is_unfinished
+
+
+def test_out_of_time_a_wanted_number_of_regimes_is_found_in_clusters():
+    X, y = two_laws()
+    model = FALLRegressor(60, random_state=0).fit(X, y)
+    found = companion_of(model, 2, time_budget=1e-9)
+    assert len(found.model.anchor_models_) == 2
+    assert found.own_score[0] == found.simplicity["score"][found.simplicity["n_anchors"] == 2]
+    assert found.own_score[0] > 0.9 * companion_of(model, 2).own_score[0]
 
 
 def test_a_companion_knows_its_own_score_beside_the_best_of_its_number_of_regimes():

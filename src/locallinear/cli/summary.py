@@ -182,6 +182,8 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
     own = ", ".join(
         f"{head} {cell}" for head, cell in zip(heads, cells(*companion.own_score), strict=True)
     )
+    if companion.own_score[0] not in curve["score"]:
+        own += "; stronger penalties cost that much"
     of = "" if model.table_model.units is None else f", for the {view.target_names[0]}"
     many = len(np.unique(companion.model.labels_[view.counted])) > 1
     notes = (

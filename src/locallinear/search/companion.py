@@ -35,14 +35,15 @@ MOST_SAMPLES = 4000
 MOST_FITTED = 20_000
 # The part of a time budget that is for the search and the fit; the rest is for the comparison.
 SEARCHED = 0.6
-# What is tried where time has run out before anything else was better than the mean: one linear
-# model of all samples, at once.
+# What is tried however little time there is: one linear model of all samples, or as many anchors as
+# are wanted, in the middle of clusters.
 LINEAR = SIMPLE | {
     "n_anchors": [1],
     "anchor_selection": ["random"],
     "n_anchor_neighbors": [ALL],
     "neighborhood": ["euclidean"],
 }
+CLUSTERS = SIMPLE | {"anchor_selection": ["kmeans"]}
 # A model with at most so many regimes is its own companion, if it is one model in units.
 FEW = 12
 
@@ -150,13 +151,16 @@ def companion_of(
         random_state=random_state,
     )
     search.fit_within(Budget(time_budget and SEARCHED * time_budget), *samples, **known)
-    curve, best, taken = _price(search), search.best_estimator_, search.best_index_
+    curve = _price(search)
+    if (curve["tried"] < 1).any():
+        quick = LINEAR if n_regimes in (None, 1) else CLUSTERS | {"n_anchors": [n_regimes]}
+        other = clone(search).set_params(grid=quick).fit_within(Budget(None), *samples, **known)
+        if other.best_score_ >= _least(search, n_regimes):
+            search = other
+        curve = _with_better(curve, _price(other))
+    best, taken = search.best_estimator_, search.best_index_
     if n_regimes is not None:
         best, taken = _with_anchors(search, n_regimes, *samples, **known)
-    elif (curve["tried"] < 1).any() and search.best_score_ <= _score_of_mean(estimator, Y, weights):
-        search.set_params(grid=LINEAR).fit_within(Budget(None), *samples, **known)
-        curve = _price(search) | {"tried": np.zeros(1)}  # of all others nothing is known
-        best, taken = search.best_estimator_, search.best_index_
     own = _score_at(search, taken)
     best.take_names(accurate)
     return Companion(best, _explained(estimator, best, X, y, weights, budget), curve, own)
@@ -183,9 +187,33 @@ def _score_at(search: Any, taken: int) -> tuple[float, float]:
     return float(results["mean_test_score"][taken]), float(errors[taken])
 
 
-def _score_of_mean(estimator: Any, Y: Array, weights: Array | None) -> float:
-    """The score of predicting the mean target, or the most frequent class, for all rows."""
-    return float(np.average(Y, axis=0, weights=weights).max()) if is_classifier(estimator) else 0.0
+def _least(search: Any, n_regimes: int | None) -> float:
+    """The score that a quick model needs to take the place of what an unfinished search has found.
+
+    Of a wanted number of regimes, it is the best score; otherwise it is one standard error less,
+    since nothing is simpler than one linear model.
+    """
+    results = search.cv_results_
+    scores = results["mean_test_score"]
+    if n_regimes is not None:
+        scores = np.where(results["param_n_anchors"] == n_regimes, scores, np.nan)
+    if not np.isfinite(scores).any():
+        return -np.inf
+    best = int(np.nanargmax(scores))
+    error = 0.0 if n_regimes is not None else standard_errors(results, search.n_splits_)[best]
+    return float(scores[best] - error)
+
+
+def _with_better(curve: dict[str, NDArray], other: dict[str, NDArray]) -> dict[str, NDArray]:
+    """A price of simplicity with the better of two scores for one number of anchors."""
+    (number,), (score,) = other["n_anchors"], other["score"]
+    at = curve["n_anchors"] == number
+    if (curve["score"][at] >= score).any():
+        return curve
+    unknown = other | {"tried": curve["tried"][at] if at.any() else np.zeros(1)}
+    joined = {name: np.append(column[~at], unknown[name]) for name, column in curve.items()}
+    order = np.argsort(joined["n_anchors"], kind="stable")
+    return {name: column[order] for name, column in joined.items()}
 
 
 def _folds(y: NDArray, classify: bool, seed: int) -> KFold | StratifiedKFold:
