@@ -390,6 +390,19 @@ def test_cv_plus_refits_a_search_as_a_whole(samples):
 
 
 @pytest.mark.parametrize("kind", [FALLRegressorCV, FALLEnsembleRegressor])
+@pytest.mark.parametrize("as_masks", [False, True])
+def test_cv_plus_refits_on_the_splits_of_each_part_where_cv_names_rows(samples, kind, as_masks):
+    X, y = samples
+    number = np.arange(len(X)) % 4
+    masks = [(number != k, number == k) for k in range(4)]
+    cv = masks if as_masks else [tuple(map(np.flatnonzero, pair)) for pair in masks]
+    name = "search" if kind is FALLEnsembleRegressor else "grid"
+    model = kind(**{name: {"alpha": [1.0, 9.0]}}, cv=cv, random_state=0).fit(X, y)
+    found = model.predict_interval(X[:5], method="cv+")
+    assert (found[:, 0] < found[:, 1]).all()
+
+
+@pytest.mark.parametrize("kind", [FALLRegressorCV, FALLEnsembleRegressor])
 def test_cv_plus_gives_a_search_the_groups_of_each_part(samples, kind, monkeypatch):
     X, y = samples
     groups, asked = np.arange(len(X)) // 10, []

@@ -19,6 +19,7 @@ from .conformal import Conformal
 from .folds import folds_of
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 N_FOLDS = 5
 
@@ -43,7 +44,8 @@ class CVPlus:
             v = None if weights is None else weights[kept]
             own = {} if groups is None else {"groups": groups[kept]}
             with interrupts_end_it():
-                fitted = _fit_part(clone(estimator), X[kept], y[kept], v, own, len(X))
+                again = _for_part(estimator, kept, len(X))
+                fitted = _fit_part(again, X[kept], y[kept], v, own, len(X))
             known = fitted.conformal()
             prediction, scale = known.at(X[tested])
             scores = np.divide(
@@ -72,6 +74,18 @@ class CVPlus:
                 )
                 out[chunk, t] = _ends(possible, counts, levels)
         return out
+
+
+def _for_part(estimator: Any, kept: Rows, n: int) -> Any:
+    """The estimator, not fitted, for a part of n samples: splits given as rows name these."""
+    again = clone(estimator)
+    cv = again.get_params(deep=False).get("cv")
+    if isinstance(cv, list | tuple):
+        number = np.full(n, -1)
+        number[kept] = np.arange(len(kept))
+        named = [[number[rows][number[rows] >= 0] for rows in split] for split in cv]
+        again.set_params(cv=type(cv)(split for split in named if all(map(len, split))))
+    return again
 
 
 def _fit_part(
