@@ -87,6 +87,20 @@ def test_the_drivers_of_the_rentals_are_those_of_the_laws(rentals):
     assert slopes[steep] == pytest.approx(9, abs=2)
 
 
+def test_the_feature_whose_slopes_differ_most_between_groups_comes_first():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    X[:, 2] = np.sign(X[:, 2])
+    y = 10 * X[:, 0] + X[:, 2] * X[:, 0] + 4 * X[:, 2] * X[:, 1]  # x0 counts most, x1 differs most
+    model = FALLRegressor(
+        2, anchor_selection="kmeans", n_anchor_neighbors=250, anchor_alpha=0.01, alpha=100.0,
+        n_neighbors=5, scaling="standard", neighborhood_features=[2], random_state=0,
+    ).fit(X, y)  # fmt: skip
+    section = drivers_section(view_of(model), model.explain_samples())
+    assert np.argmax(section["importance"][0]) == 0
+    assert [one["feature"] for one in section["groups"][0]] == ["x1", "x0"]
+
+
 def test_importance_counts_a_level_that_no_slope_shows():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(400, 2))

@@ -65,9 +65,10 @@ class Group:
 def groups_section(
     view: ModelView, why: Explanation, importance: Array, target: int
 ) -> list[dict[str, Any]]:
-    """The important features whose slopes differ between groups of rows.
+    """The important features whose slopes differ between groups of rows, most different first.
 
-    Each entry has the ``feature``, what its slopes are ``per``, the share of the variance of its
+    How much they differ is the change of the prediction per standard deviation of the feature. Each
+    entry has the ``feature``, what its slopes are ``per``, the share of the variance of its
     slopes that the groups ``explained``, and the ``groups``: ``name``, ``n_rows`` and the median
     ``slope``.
     """
@@ -75,7 +76,7 @@ def groups_section(
     # What rounding leaves of slopes that are zero differs between rows as well.
     slopes = np.where(view.counting(why), why.slopes, 0.0)[:, :, target]
     order = np.argsort(-importance, kind="stable").tolist()
-    found = []
+    found: list[tuple[float, dict[str, Any]]] = []
     for j in order[:MOST_FEATURES]:
         if importance[j] <= LEAST_IMPORTANCE * importance.max() or view.choices(j) is not None:
             continue
@@ -83,12 +84,12 @@ def groups_section(
         others = [k for k in order[:MOST_COLUMNS] if k != j]
         groups, explained = split_rows(view, inputs, slopes[:, j], others)
         entry = _entry(groups, slopes[:, j])
-        apart = np.ptp([group["slope"] for group in entry])
         spread = inputs[:, view.features_of(j).start].std()
-        if explained >= LEAST_EXPLAINED and apart * spread >= LEAST_CHANGE * importance[j]:
+        apart = float(np.ptp([group["slope"] for group in entry]) * spread)
+        if explained >= LEAST_EXPLAINED and apart >= LEAST_CHANGE * importance[j]:
             about = {"feature": view.names[j], "per": per(view.columns[j].unit)}
-            found.append(about | {"explained": explained, "groups": entry})
-    return found
+            found.append((apart, about | {"explained": explained, "groups": entry}))
+    return [entry for _, entry in sorted(found, key=lambda pair: -pair[0])]
 
 
 def _entry(groups: list[Group], slopes: Array) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 # The log is taken where its error in units is below this part of that without.
 CLEARLY_BETTER = 0.97
 # Seconds of a time budget below which both are not compared.
-LEAST_BUDGET = 20.0
+LEAST_BUDGET = 10.0
 
 
 class NumericTargets(TableEstimator):
