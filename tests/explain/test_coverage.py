@@ -41,6 +41,18 @@ def test_without_rows_the_samples_are_judged_without_themselves(problem):
     assert_allclose(found["covered"], found["expected"], atol=0.01)
 
 
+def test_errors_that_targets_made_small_count_as_those_of_new_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 12))
+    y = X[:, 0] + 2 * rng.normal(size=400)
+    model = FALLRegressor(40, neighborhood="boosted", n_neighbors=5, random_state=0).fit(X, y)
+    low, high = model.conformal().sample_quantiles(np.array([0.05, 0.95]))[:, 0].T
+    as_they_are = np.mean((low <= y) & (y <= high))
+    (found,) = interval_coverage(model)
+    assert as_they_are > 0.93  # the trees were grown on these targets
+    assert_allclose(found["covered"], found["expected"], atol=0.01)
+
+
 def test_a_page_counts_new_rows_however_their_cells_are_written():
     rng = np.random.default_rng(0)
     days = pd.date_range("2020-01-01", periods=200, freq="5D")

@@ -68,8 +68,9 @@ def interval_coverage(
     ----------
     model : fitted regressor of this library
     X, y : rows that the model has not seen, and their targets in units
-        Without them, the training samples without themselves, by their weights. These made the
-        intervals, so they agree overall; how they are spread over the fifths is still of use.
+        Without them, the training samples without themselves, by their weights, with errors as
+        large as those of new rows. These made the intervals, so they agree overall; how they are
+        spread over the fifths is still of use.
     coverages : sequence of float
 
     Returns
@@ -89,7 +90,8 @@ def _coverage(
     estimator: Any = view.estimator
     if inputs is None:
         known, some = estimator.conformal(), view.counted
-        truth, predicted, weights = known.targets[some], known.prediction[some], known.weights[some]
+        truth, predicted = known.targets_if_new[some], known.prediction[some]
+        weights = known.weights[some]
         found, source = known.sample_quantiles(levels, some), "samples without themselves"
     else:
         truth = np.asarray(y).reshape(len(inputs), -1)

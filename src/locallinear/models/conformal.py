@@ -165,6 +165,11 @@ class Conformal:
             scores[tested] = (self.targets[tested] - held) / scale[tested]
         return scores
 
+    @property
+    def targets_if_new(self) -> Array:
+        """Where the samples' targets would lie if they had chosen nothing of the model, (n, m)."""
+        return self.prediction + self.scores * self.scale_of(self.views)
+
     @cached_property
     def held_out(self) -> tuple[Rows, Array, Array]:
         """Samples, their predictions by models refitted without them, and those without themselves.
