@@ -1,11 +1,12 @@
 """How models are judged: the same folds and baselines for reports and the command line."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.metrics import root_mean_squared_error
+from sklearn.metrics import r2_score, root_mean_squared_error
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 from houses import houses
@@ -66,6 +67,24 @@ def test_baselines_fit_on_as_few_rows_as_folds_leave(n, classify, make_problem):
     for judged in judge(models, X, y, splits, classify=classify):
         scores = pooled_scores(judged, y, classify=classify)
         assert np.isfinite([list(score.values()) for score in scores.values()]).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridge_models_the_log_where_the_model_does(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.exp(2 + X[:, 0] + 0.1 * rng.normal(size=300))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    few = FALLRegressor(9, n_neighbors=20, random_state=0)
+    splits = [(np.arange(200), np.arange(200, 300))]
+    weights = np.repeat([1.0, 3.0], 150) if weighted else None
+    scores = {}
+    for scale in ("log", "identity"):
+        model = TableRegressor(few, target=scale).fit(frame, y)
+        ridge = {"ridge": baselines(200, classify=False, table=model.table_model)["ridge"]}
+        (found,) = judge(ridge, X, y, splits, classify=False, weights=weights)
+        scores[scale] = r2_score(y[200:], found.predicted[200:])
+    assert scores["log"] > 0.95 > 0.8 > scores["identity"]
 
 
 def test_folds_are_stratified_where_each_class_has_a_row_for_each():

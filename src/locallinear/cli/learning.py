@@ -225,7 +225,7 @@ def print_comparison(
         model.classes_[predictions.argmax(axis=1)] if classify else predictions,
         (seconds or 0.0) / (len(unseen.splits) + 1),
     )
-    models = baselines(n_train, classify=classify, slow=full)
+    models = baselines(n_train, classify=classify, slow=full, table=model.table_model)
     notes: list[str] = []
     if full:
         with working("Compiling, which is done once"):  # and is not part of a model's time

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.metrics import (
@@ -71,14 +72,24 @@ def folds_of(y: NDArray, n_folds: int, *, classify: bool, seed: int = 0) -> KFol
     return KFold(n_folds, shuffle=True, random_state=seed)
 
 
-def baselines(n_train: int, *, classify: bool, slow: bool = False) -> dict[str, Any]:
+def baselines(
+    n_train: int, *, classify: bool, slow: bool = False, table: Any = None
+) -> dict[str, Any]:
     """KNN and ridge, tuned by cross-validation, and the best constant.
 
     `n_train` is the number of rows in the smallest training part. Of more than `MOST_FOR_KNN`, KNN
-    is left out unless `slow`.
+    is left out unless `slow`. `table` is that of the model, if it has one: where that models the
+    log of the target, ridge does, too.
     """
     knn = TunedKNN([k for k in NEIGHBORS if k <= max(1, n_train // 4)], classify)
     ridge = RidgeClassifierCV(PENALTIES) if classify else RidgeCV(PENALTIES)
+    if table is not None and table.units is not None:
+        ridge = TransformedTargetRegressor(
+            ridge,
+            func=table.targets_on_model_scale,
+            inverse_func=table.predictions_in_units,
+            check_inverse=False,  # the way back leads to the mean
+        )
     tuned = {
         "KNN": make_pipeline(StandardScaler(), knn),
         "ridge": make_pipeline(StandardScaler(), ridge),
@@ -126,7 +137,11 @@ def judge(
 def _weights_of_fit(model: Any, weights: Array) -> dict[str, Array]:
     """Weights as a model's `fit` takes them; of a pipeline, for each step that takes some."""
     if isinstance(model, Pipeline):
-        takes = [name for name, step in model.steps if has_fit_parameter(step, "sample_weight")]
+        takes = [
+            name
+            for name, step in model.steps
+            if has_fit_parameter(getattr(step, "regressor", step), "sample_weight")
+        ]
         return {f"{name}__sample_weight": weights for name in takes}
     return {"sample_weight": weights} if has_fit_parameter(model, "sample_weight") else {}
 

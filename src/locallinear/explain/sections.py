@@ -172,8 +172,9 @@ def _own_judgement(
     if unseen.n_folds > MOST_FOLDS:
         return None
     chosen = predictions if view.classes is None else view.classes[predictions.argmax(axis=1)]
-    y, models = view.targets_in_units(y), baselines(unseen.n_train, classify=view.is_classifier)
     own, classify = Judged(NAME, chosen), view.is_classifier
+    y = view.targets_in_units(y)
+    models = baselines(unseen.n_train, classify=classify, table=view.table)
     return _Judgement(
         unseen.judge(own, models, X, y, classify=classify, weights=weights),
         y[unseen.rows],
@@ -195,7 +196,8 @@ def _new_judgement(
     this = {NAME: clone(view.estimator).set_params(n_jobs=n_jobs)}
     (ours,) = judge(this, X, y, splits, classify=classify, weights=v)
     true = view.targets_in_units(y)
-    models = baselines(min(len(train) for train, _ in splits), classify=classify)
+    n_train = min(len(train) for train, _ in splits)
+    models = baselines(n_train, classify=classify, table=view.table)
     return _Judgement(
         [
             replace(ours, predicted=view.predictions_in_units(ours.predicted)),
