@@ -32,6 +32,13 @@ SPAN = re.compile(
     r"(\d+(?:\.\d+|,\d{1,2}|,\d{4,})?)\s*"  # a comma before three digits could group
     r"(days?|d|hours?|hrs?|h|minutes?|min|m|seconds?|sec|s)"
 )
+# Durations of ISO 8601 without years and months, which have no fixed length.
+ISO_SPAN = re.compile(
+    r"P(?=\d|T\d)(?:(\d+)W)?(?:(\d+)D)?"
+    r"(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?"
+)
+ISO_HOURS = (168.0, 24.0, 1.0, 1 / 60, 1 / 3600)
+SHORT_SPAN = re.compile(r"(\d+)\s*h\s*([0-5]\d)")  # the minutes of 2h30 have no unit
 SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 
 # Orders of day, month and year that people write; of those that read as many cells, the first is
@@ -74,14 +81,16 @@ def _with_point(cell: str) -> str | None:
 
 
 def durations(cells: "pandas.Series") -> Array:
-    """Hours of cells such as "1:30:00", "2 days 03:00" and "90 min"."""
-    return _each(cells, re.compile(f"{CLOCK.pattern}|(?:{SPAN.pattern}[,\\s]*)+"), _hours)
+    """Hours of cells such as "1:30:00", "2 days 03:00", "90 min", "2h30" and "PT1H30M"."""
+    spans = rf"(?:{SPAN.pattern}[,\s]*)+"
+    either = "|".join([CLOCK.pattern, spans, ISO_SPAN.pattern, SHORT_SPAN.pattern])
+    return _each(cells, re.compile(either), _hours)
 
 
 def only_metres(texts: list[str]) -> bool:
     """Whether "m" is the only unit beside numbers, so that it need not mean minutes."""
     units = {unit for text in texts for _, unit in SPAN.findall(text.casefold())}
-    return units == {"m"} and not any(":" in text for text in texts)
+    return units == {"m"} and not any(":" in text or ISO_SPAN.fullmatch(text) for text in texts)
 
 
 def _hours(text: str) -> float:
@@ -89,6 +98,13 @@ def _hours(text: str) -> float:
     if clock:
         days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
         return 24 * days + hours + minutes / 60 + seconds / 3600
+    iso = ISO_SPAN.fullmatch(text)
+    if iso:
+        sizes = [float((part or "0").replace(",", ".")) for part in iso.groups()]
+        return sum(size * hours for size, hours in zip(sizes, ISO_HOURS, strict=True))
+    short = SHORT_SPAN.fullmatch(text)
+    if short:
+        return int(short[1]) + int(short[2]) / 60
     spans = SPAN.findall(text.casefold())
     return sum(float(size.replace(",", ".")) * SECONDS[unit[0]] for size, unit in spans) / 3600
 

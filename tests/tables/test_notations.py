@@ -1,0 +1,49 @@
+"""Notations of other programs: each is read in a whole column, or refused in a clear sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from locallinear.tables.cells import durations
+from locallinear.tables.encoding import fit_encoding
+from locallinear.tables.table import TableError, as_table
+
+N = 400
+ROWS = np.arange(N)
+
+
+def understood(cells, types=None, name="v"):
+    """The encoding of one column beside another one, its line, and the table."""
+    table = as_table(pd.DataFrame({name: cells, "other": ROWS[: len(cells)] * 1.7 % 11}))
+    encoding = fit_encoding(table, types)
+    return encoding, encoding.to_frame().iloc[0], table
+
+
+def numbers_in(cells, types=None):
+    encoding, line, table = understood(cells, types)
+    assert line["kind"] == "number", line["reason"]
+    return encoding.columns[0].shown(table)
+
+
+# --- Durations -----------------------------------------------------------------------------------
+
+
+def test_durations_of_iso_8601_are_hours():
+    cells = ["PT2H15M", "PT45M", "P12D", "P1DT2H", "P2W", "PT1.5S", "2h30", "2 h 05", "2h 15m"]
+    hours = [2.25, 0.75, 288, 26, 336, 1.5 / 3600, 2.5, 2 + 1 / 12, 2.25]
+    assert_allclose(durations(pd.Series(cells)), hours)
+    assert_allclose(numbers_in(cells), hours)
+
+
+@pytest.mark.parametrize("cell", ["P", "PT", "P1DT", "P1Y", "P2M", "P12", "2h75", "2h5"])
+def test_what_is_no_duration_of_a_fixed_length_is_none(cell):
+    assert np.isnan(durations(pd.Series([cell]))).all()
+
+
+@pytest.mark.parametrize("form", ["PT{}M", "PT0H{}M", "{}h30"])
+def test_a_column_of_such_durations_has_their_unit(form):
+    encoding, line, _ = understood([form.format(10 + i % 50) for i in ROWS])
+    assert line["encoding"] == "one number (durations in hours)"
+    with pytest.raises(TableError, match="could be hours, minutes or seconds"):
+        encoding.inputs(as_table(pd.DataFrame({"v": [90], "other": [1.0]})))
