@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from locallinear.tables.cells import durations
+from locallinear.tables.cells import EXCEL_ERRORS, durations
 from locallinear.tables.encoding import fit_encoding
+from locallinear.tables.read import read_table
 from locallinear.tables.table import TableError, as_table
 
 N = 400
@@ -47,3 +48,19 @@ def test_a_column_of_such_durations_has_their_unit(form):
     assert line["encoding"] == "one number (durations in hours)"
     with pytest.raises(TableError, match="could be hours, minutes or seconds"):
         encoding.inputs(as_table(pd.DataFrame({"v": [90], "other": [1.0]})))
+
+
+# --- Gaps ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", sorted(EXCEL_ERRORS))
+@pytest.mark.parametrize("values", [["1.5", "2.5"], ["a", "b"], ["2024-01-31", "2024-02-29"]])
+def test_errors_of_excel_are_gaps_in_files_and_frames(error, values, tmp_path):
+    cells = [*(values * N)[:N], error.upper()]
+    frame = pd.DataFrame({"v": cells, "w": "1"})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame["v"] = [*cells[:-1], None]
+    empty = fit_encoding(as_table(frame))
+    for table in (as_table(frame.assign(v=cells)), read_table(tmp_path / "a.csv")):
+        assert fit_encoding(table) == empty
+        assert fit_encoding(table).inputs(table).equals(empty.inputs(as_table(frame)))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 # What a cell without a value looks like in a file, in small letters.
-MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
+EXCEL_ERRORS = {"#div/0!", "#n/a", "#name?", "#null!", "#num!", "#ref!", "#value!"}
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"} | EXCEL_ERRORS)
 # Words that mean "no value" in a column whose other cells are numbers or dates.
 GAP_WORDS = MISSING | {"-", "--", "—", ".", "none", "nil", "missing", "unknown", "n.a.", "tbd"}
 
