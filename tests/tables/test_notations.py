@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from locallinear.tables.cells import EXCEL_ERRORS, durations
-from locallinear.tables.encoding import fit_encoding
+from locallinear.tables.encoding import Encoding, fit_encoding
 from locallinear.tables.read import read_table
 from locallinear.tables.table import TableError, as_table
 
@@ -64,3 +64,59 @@ def test_errors_of_excel_are_gaps_in_files_and_frames(error, values, tmp_path):
     for table in (as_table(frame.assign(v=cells)), read_table(tmp_path / "a.csv")):
         assert fit_encoding(table) == empty
         assert fit_encoding(table).inputs(table).equals(empty.inputs(as_table(frame)))
+
+
+# --- Bounds, and text among numbers --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["1.5", "2.25", "<0.5"], [1.5, 2.25, 0.5]),
+        (["20", "35", "65+"], [20, 35, 65]),
+        (["1,5", "2,25", "≤ 0,5"], [1.5, 2.25, 0.5]),
+        (["900", "850", ">= 1,000"], [900, 850, 1000]),
+        (["-3", "4", ">-5"], [-3, 4, -5]),
+    ],
+    ids=str,
+)
+def test_a_bound_among_numbers_is_its_number(cells, numbers):
+    assert numbers_in(cells).tolist() == numbers
+
+
+def test_bounds_are_said_in_the_encoding_and_in_notes():
+    encoding, line, _ = understood([str(i % 65) if i % 6 else "65+" for i in ROWS])
+    assert line["encoding"].startswith("one number (numbers, with bounds such as <5 and 65+ read")
+    encoding = Encoding.from_dict(encoding.to_dict())
+    new = pd.DataFrame({"v": ["65+", "7", "< 3"], "other": 1.0})
+    assert encoding.inputs(as_table(new)).iloc[:, 0].tolist() == [65, 7, 3]
+    assert "bounds, such as <5 or 65+, in 2 of 3 rows" in encoding.unseen(as_table(new))[0]
+    assert encoding.unseen(as_table(new.assign(v=[5, 7, 3]))) == []
+
+
+@pytest.mark.parametrize(
+    "cells", [["<18", "18+", "65+"], ["1+", "A+", "B"], ["<10", "10-20", ">20"], ["C++", "C"]]
+)
+def test_classes_and_grades_are_no_bounds(cells):
+    assert understood((cells * N)[:N])[1]["kind"] == "category"
+
+
+NOT_SAID = ["k.A." if i % 9 == 0 else "ca. 120" if i == 1 else str(i % 65) for i in ROWS]
+
+
+def test_text_among_numbers_is_refused_with_its_count_and_what_to_do(tmp_path):
+    pd.DataFrame({"age": NOT_SAID}).to_csv(tmp_path / "a.csv", index=False)
+    said = r"row 1, column 'age': expected a number, but found 'k.A.'. So it is in 45 of 400 rows, "
+    said += r"and there is no number in 1 more. If it means no value, {}. If the column is no "
+    said += r"numbers, {}.$"
+    with pytest.raises(TableError) as caught:
+        fit_encoding(read_table(tmp_path / "a.csv"))
+    assert caught.match(said.format("pass --missing k.A. to fit", "pass --types age=text"))
+    with pytest.raises(TableError) as caught:
+        understood(NOT_SAID, name="age")
+    assert caught.match(said.format("replace it with None", "fit with types={'age': 'text'}"))
+
+
+def test_a_refusal_says_nothing_of_the_column_that_is_not_so():
+    with pytest.raises(TableError, match=r"400 of 400 rows hold no number\. If the column is no"):
+        understood([f"about {i}" for i in ROWS], {"v": "number"})

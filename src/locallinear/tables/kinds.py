@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .amounts import DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
+from .amounts import BOUNDS, DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
 from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
 from .table import TableError
 from .wanted import Wanted, as_kind
@@ -44,7 +44,7 @@ UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?|[0-9a-f]{1
 # Above this share of cells that are numbers or times, the others are slips. Plain numbers are told
 # from codes with less: codes with letters look like numbers with a unit.
 MOST_CELLS = 0.9
-LEAST_SHARE = dict.fromkeys(WAYS, MOST_CELLS) | {NUMBERS: 0.5, MARKED: 0.5}
+LEAST_SHARE = dict.fromkeys(WAYS, MOST_CELLS) | dict.fromkeys([NUMBERS, MARKED, BOUNDS], 0.5)
 
 
 @dataclass(frozen=True)
