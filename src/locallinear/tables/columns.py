@@ -32,7 +32,8 @@ MOST_CATEGORIES = 500
 # Levels of an ordered column that are all named.
 MOST_NAMED = 6
 # What means true and false in a column of them, in small letters.
-TRUTH = {"true": True, "1": True, "false": False, "0": False}
+TRUTH = dict.fromkeys(["true", "yes", "t", "y", "1"], True)
+TRUTH |= dict.fromkeys(["false", "no", "f", "n", "0"], False)
 
 
 class Numbered:
