@@ -16,7 +16,7 @@ from . import cells as reading
 from .amounts import BOUNDS, DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
 from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
 from .table import TableError
-from .wanted import Wanted, as_kind
+from .wanted import Wanted, as_kind, levels_in
 
 if TYPE_CHECKING:
     import pandas
@@ -119,7 +119,7 @@ def _as_wanted(column: "pandas.Series", wanted: Wanted, decimal: str | None) -> 
     if kind == "date":
         return Understood("date", reason, form=how or _date_form(column))
     if kind == "ordered":
-        levels = wanted if not isinstance(wanted, str) else how.split("<") if how else []
+        levels = wanted if not isinstance(wanted, str) else levels_in(how) if how else []
         return Understood("ordered", reason, levels=tuple(level.strip() for level in levels))
     return Understood(kind, reason)
 
