@@ -9,6 +9,7 @@ from locallinear.tables.cells import EXCEL_ERRORS, durations
 from locallinear.tables.encoding import Encoding, fit_encoding
 from locallinear.tables.read import read_table
 from locallinear.tables.table import TableError, as_table
+from locallinear.tables.wanted import check_types
 
 N = 400
 ROWS = np.arange(N)
@@ -120,3 +121,64 @@ def test_text_among_numbers_is_refused_with_its_count_and_what_to_do(tmp_path):
 def test_a_refusal_says_nothing_of_the_column_that_is_not_so():
     with pytest.raises(TableError, match=r"400 of 400 rows hold no number\. If the column is no"):
         understood([f"about {i}" for i in ROWS], {"v": "number"})
+
+
+# --- Codes and numbers that name rows ------------------------------------------------------------
+
+SHUFFLED = np.random.default_rng(0).permutation(N)
+
+
+def test_codes_that_differ_in_each_row_name_the_rows():
+    codes = [f"{i:06}" for i in SHUFFLED]
+    assert understood(codes)[1]["reason"] == "its codes are different in each row, like names"
+    assert understood(codes, name="postcode")[1]["kind"] == "text"
+    assert understood([f"{i % 300:06}" for i in SHUFFLED])[1]["kind"] == "text"
+
+
+def test_long_numbers_that_differ_from_row_to_row_get_a_remark():
+    accounts = 4 * 10**9 + SHUFFLED * 7919 * 1009
+    for cells in (accounts, accounts.astype(str), [*accounts[1:], accounts[1]]):
+        assert "if they only name the rows, as account numbers do" in understood(cells)[1]["reason"]
+    for cells in (accounts // 10**6, accounts + 0.5, 10 ** (SHUFFLED % 3) * (accounts // 10**3)):
+        assert understood(cells)[1]["reason"] == "it holds numbers"
+
+
+# --- Levels, and true and false ------------------------------------------------------------------
+
+
+def test_levels_that_hold_the_sign_between_levels_are_given_as_a_list():
+    levels = ["< 20", "20 - 40", "> 40"]
+    encoding, _, table = understood((levels * N)[:N], {"v": levels})
+    assert encoding.inputs(table).iloc[:3, 0].tolist() == [0, 1, 2]
+    assert encoding.columns[0].levels == tuple(levels)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("ordered: < 20 < 20 - 40 < > 40", "a level is empty; '<' separates levels: give those"),
+        ("ordered: low <", "a level is empty"),
+        ("ordered: low < high < low", "the level 'low' is there twice"),
+        (["", "high"], "a level is empty"),
+    ],
+)
+def test_empty_levels_and_equal_ones_are_refused(wanted, said):
+    with pytest.raises(ValueError, match=said):
+        check_types({"v": wanted}, ["v"])
+
+
+@pytest.mark.parametrize("training", [[True, False], ["yes", "no"], ["Y", "N"], ["1", "0"]])
+@pytest.mark.parametrize("new", [["yes", "No"], ["Y", "n"], ["t", "f"], [True, False], [1, 0]])
+def test_yes_and_no_are_true_and_false(training, new):
+    encoding, _, table = understood(pd.Series((training * N)[:N], dtype=object), {"v": "category"})
+    table = table.take(np.arange(2))
+    other = as_table(table.frame.assign(v=pd.Series(new, dtype=object)))
+    assert encoding.inputs(other).equals(encoding.inputs(table))
+    assert encoding.unseen(other) == []
+
+
+def test_other_words_beside_yes_and_no_keep_what_they_are():
+    encoding, _, _ = understood((["yes", "no", "1"] * N)[:N])
+    assert encoding.columns[0].categories == ("1", "no", "yes")
+    new = as_table(pd.DataFrame({"v": ["true"], "other": [1.0]}))
+    assert encoding.inputs(new).iloc[0, :3].tolist() == [0, 0, 0]

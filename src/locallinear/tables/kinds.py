@@ -30,6 +30,10 @@ LEAST_COUNTED = 20
 # A column where this share of the cells are different from all others names the rows.
 NAMES_ROWS = 0.9
 
+# What is said of whole numbers that differ from row to row and have as many digits as each other.
+LIKE_ACCOUNTS = "if they only name the rows, as account numbers do, its kind is skip"
+LEAST_DIGITS = 6
+
 # Names of columns whose whole numbers are codes, or name rows.
 CODES = re.compile(r"(^|[\W_])(zip|zip_?code|post_?code|postal(_?code)?|plz|code|sic|naics|icd)$")
 IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unnamed: \d+$")
@@ -189,6 +193,8 @@ def _of_numbers(column: "pandas.Series", name: str, written: Written) -> Underst
         if CODES.search(name.casefold()) and different > 2:
             kind = "category" if different <= MAX_CATEGORIES else "text"
             return Understood(kind, "its name says that the numbers are codes")
+        if different > max(LEAST_COUNTED, NAMES_ROWS * len(values)) and _are_long(values):
+            return Understood("number", f"it holds numbers; {LIKE_ACCOUNTS}", written)
     return Understood("number", "it holds numbers", written)
 
 
@@ -200,6 +206,12 @@ def counts_rows(values: Array) -> bool:
     steps = np.diff(values)
     rises = (steps >= 1).all() and (steps == 1).mean() > 0.9
     return bool(rises and values[0] >= 0 and values[-1] < 1.2 * len(values))
+
+
+def _are_long(values: Array) -> bool:
+    """Whether whole numbers have equally many digits, and as many as numbers of accounts."""
+    digits = np.floor(np.log10(np.maximum(values, 1.0))) + 1
+    return bool(digits.min() == digits.max() >= LEAST_DIGITS)
 
 
 def written_dates(values: Array) -> bool:
@@ -225,9 +237,11 @@ def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
     written = how_written(rest, decimal)
     numbers = read_amounts(rest, written)
     if written.share == 1 and written.cells == NUMBERS:
-        if rest.str.fullmatch(LEADING_ZERO).any():
-            return _few_or_many(values, "its numbers begin with zeros, as codes do")
         name = str(column.name)
+        if rest.str.fullmatch(LEADING_ZERO).any():
+            if len(rest) == rest.nunique() > LEAST_COUNTED and not CODES.search(name.casefold()):
+                return Understood("skip", "its codes are different in each row, like names")
+            return _few_or_many(values, "its numbers begin with zeros, as codes do")
         return _of_numbers(pandas_module().Series(numbers, name=name), name, written)
     if written.share == 1:
         return Understood("number", f"its cells are {written.cells}", written)
