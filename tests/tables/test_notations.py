@@ -182,3 +182,40 @@ def test_other_words_beside_yes_and_no_keep_what_they_are():
     assert encoding.columns[0].categories == ("1", "no", "yes")
     new = as_table(pd.DataFrame({"v": ["true"], "other": [1.0]}))
     assert encoding.inputs(new).iloc[0, :3].tolist() == [0, 0, 0]
+
+
+# --- A minus behind the number, and several units -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["5.0-", "2.5"], [-5, 2.5]),
+        (["1.263,56-", "7,00"], [-1263.56, 7]),
+        (["6.37- €", "2.70 €"], [-6.37, 2.7]),
+        (["$6.37-", "$2.70"], [-6.37, 2.7]),
+        (["120-", "85", "7-"], [-120, 85, -7]),
+    ],
+    ids=str,
+)
+def test_a_minus_behind_a_number_is_its_sign(cells, numbers):
+    assert numbers_in(cells).tolist() == numbers
+
+
+@pytest.mark.parametrize("cells", [["1", "1-", "2", "2-"], ["1+", "2-", "3"], ["4-door", "2-door"]])
+def test_a_minus_behind_a_grade_is_none(cells):
+    assert understood((cells * N)[:N])[1]["kind"] == "category"
+
+
+def test_a_minus_behind_some_texts_does_not_make_them_numbers():
+    cells = [f"{i}.5-" if i % 2 else f"{i}.5" for i in ROWS]
+    with pytest.raises(TableError, match="row 400, column 'v': expected a number as in 1"):
+        understood([*cells[1:], "x-"])
+
+
+def test_amounts_in_two_units_of_one_kind_get_a_remark():
+    hint = "it looks like amounts in g and kg, which are not converted"
+    cells = [f"{1 + i / 10:.1f} kg" if i % 2 else f"{500 + i} g" for i in ROWS]
+    assert hint in understood(cells)[1]["reason"]
+    for others in (["12A", "13B"], ["3 m", "5 min"], ["3 kg", "5 g", "none at all"]):
+        assert "amounts in" not in understood((others * N)[:N])[1]["reason"]

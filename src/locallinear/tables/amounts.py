@@ -47,7 +47,10 @@ MEASURE = re.compile(r"([+-]?[\d.,'’\s]*\d)\s*((?:[^\W\d_]|[°‰])[^\d,;:]{0,
 BOUND = re.compile(
     r"(?P<below>[<>≤≥]=?)\s*(?P<number>[^+]+)|(?P<count>[^<>≤≥+]*\d)\s*(?P<above>\+)"
 )
+MINUS_BEHIND = re.compile(r"([^-]*\d)-(\s[^\d-]*)?")
 IN_BRACKETS = re.compile(r"([^()\d]*)\(([^()]*)\)([^()\d]*)")
+# Letters that make other units of one: kg of g.
+PREFIXES = "kMGmcdhµ"
 POWERS = {None: 0, "k": 3, "K": 3, "M": 6, "bn": 9}
 
 
@@ -194,6 +197,20 @@ def units_of(texts: "pandas.Series", cells: str) -> list[str | None]:
     return [None if cell is None else known[cell] for cell in texts]
 
 
+def units_of_one_kind(texts: "pandas.Series") -> list[str]:
+    """The units of amounts such as 0.8 kg and 750 g, where all cells have one; else none.
+
+    Of one kind are a unit and those that a letter in front makes of it.
+    """
+    units = {unit for _, unit in (split(text, MEASURES) for text in texts.unique())}
+    named = sorted((unit for unit in units if unit is not None), key=len)
+    if not 1 < len(named) == len(units):
+        return []
+    base, *others = named
+    same = all(unit[1:] == base and unit[0] in PREFIXES for unit in others)
+    return named if same else []
+
+
 def split(text: str, cells: str) -> tuple[str, str | None]:
     """The number in a cell, and what is beside it; None where it is alone.
 
@@ -203,6 +220,9 @@ def split(text: str, cells: str) -> tuple[str, str | None]:
     (('-1,200.50', 'USD'), ('72.5', 'kg'))
     """
     text = IN_BRACKETS.sub(r"-\1\2\3", text.replace("−", "-"))  # accountants' negatives
+    behind = MINUS_BEHIND.fullmatch(text)
+    if behind is not None:
+        text = f"-{behind[1]}{behind[2] or ''}"
     if cells == PERCENTAGES:
         return (text[:-1].strip(), "%") if text.endswith("%") else (text, None)
     if cells == MONEY:

@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .amounts import BOUNDS, DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
+from .amounts import (
+    BOUNDS,
+    DURATIONS,
+    MARKED,
+    NUMBERS,
+    WAYS,
+    Written,
+    how_written,
+    read_amounts,
+    units_of_one_kind,
+)
 from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
 from .table import TableError
 from .wanted import Wanted, as_kind, levels_in
@@ -38,6 +48,8 @@ LEAST_DIGITS = 6
 CODES = re.compile(r"(^|[\W_])(zip|zip_?code|post_?code|postal(_?code)?|plz|code|sic|naics|icd)$")
 IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unnamed: \d+$")
 SHORT_CLOCK = re.compile(r"\d:[\d:.]*$")
+# School grades from 1 to 6, between which 2- stands behind 2.
+GRADE = re.compile(r"\d[+-]?")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 PLAIN = Written()
@@ -234,6 +246,8 @@ def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
         return Understood("category", "it holds text with few different values")
     if _are_clocks(rest):
         return Understood("date", "its cells are times of day", form=TIME_OF_DAY)
+    if rest.str.fullmatch(GRADE).all() and rest.str.endswith("-").any():
+        return Understood("category", "its cells are grades such as 2-")
     written = how_written(rest, decimal)
     numbers = read_amounts(rest, written)
     if written.share == 1 and written.cells == NUMBERS:
@@ -255,7 +269,11 @@ def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
         return Understood("number", f"most of its cells are {written.cells}", written)
     if form is not None and share > MOST_CELLS and rest.nunique() > 3:
         return Understood("date", "most of its cells are times", form=form)
-    return _of_texts(values)
+    found, units = _of_texts(values), units_of_one_kind(rest)
+    if units:
+        hint = f"it looks like amounts in {' and '.join(units)}, which are not converted"
+        return replace(found, reason=f"{found.reason}; {hint}")
+    return found
 
 
 def _are_clocks(values: "pandas.Series") -> bool:
