@@ -219,3 +219,34 @@ def test_amounts_in_two_units_of_one_kind_get_a_remark():
     assert hint in understood(cells)[1]["reason"]
     for others in (["12A", "13B"], ["3 m", "5 min"], ["3 kg", "5 g", "none at all"]):
         assert "amounts in" not in understood((others * N)[:N])[1]["reason"]
+
+
+# --- Months and quarters -------------------------------------------------------------------------
+
+MONTHS = pd.date_range("2010-01-01", periods=N, freq="MS").to_series(index=ROWS)
+
+
+@pytest.mark.parametrize("form", ["%b-%y", "%b-%Y", "%b %Y", "%B %Y", "%m/%Y", "%Y-%m"])
+def test_months_in_text_are_dates(form):
+    encoding, line, table = understood(MONTHS[:200].dt.strftime(form))
+    assert line["kind"] == "date"
+    assert encoding.columns[0].cycles == ("time of year",)
+    expected = MONTHS[:200].dt.strftime("%Y-%m-%d").tolist()
+    assert encoding.columns[0].shown(table).tolist() == expected
+
+
+@pytest.mark.parametrize("form", ["Q{1} {0}", "{0} Q{1}", "{0}-Q{1}", "{0}Q{1}", "Q{1}/{0}"])
+def test_quarters_in_text_are_dates(form):
+    cells = [form.format(2000 + i // 4, i % 4 + 1) for i in range(40)]
+    encoding, line, table = understood([*cells, None])
+    assert "read as quarters such as 2003 Q1" in line["encoding"]
+    assert Encoding.from_dict(encoding.to_dict()) == encoding
+    assert encoding.columns[0].shown(table).tolist()[-3:] == ["2009-07-01", "2009-10-01", None]
+    new = pd.DataFrame({"v": ["Q5 2003"], "other": [1.0]})
+    with pytest.raises(TableError, match="expected a quarter such as 2003 Q1, but found 'Q5 2003'"):
+        encoding.inputs(as_table(new))
+
+
+@pytest.mark.parametrize("cells", [["Q1", "Q2"], ["1/2", "3/4"], ["abc-01", "abc-02"], ["Q1000"]])
+def test_what_is_like_months_and_quarters_is_none(cells):
+    assert understood(([*cells, "x"] * N)[:N])[1]["kind"] == "category"

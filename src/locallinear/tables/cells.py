@@ -47,6 +47,10 @@ SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 DATE_FORMATS: tuple[str, ...] = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 DATE_FORMATS += ("%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
 DATE_FORMATS += ("%d-%b-%Y", "%Y-%m", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y")
+# Months and quarters have no time of day.
+QUARTER = "quarters such as 2003 Q1"
+MONTH_FORMATS = ("%b-%y", "%b-%Y", "%b %Y", "%B %Y", "%m/%Y", QUARTER)
+OF_QUARTER = re.compile(r"(\d{4})[\s-]?Q([1-4])|Q([1-4])[\s/-]?(\d{4})")
 TIME_FORMATS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # Days that are months in the other habit of writing.
 EXCHANGED = {"%m/%d": "%d/%m", "%d/%m": "%m/%d", "%d-%m": "%m-%d", "%m-%d-": "%d-%m-"}
@@ -55,7 +59,11 @@ OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)$")
 TIME_OF_DAY = "time of day"
 OF_24_HOURS = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?")
 OF_12_HOURS = re.compile(r"(0?[1-9]|1[0-2])((?::[0-5]\d){1,2})\s*([ap])\.?m\.?", re.IGNORECASE)
-LIKE_DATE = re.compile(r"\d{1,4}[-/.\s]|[A-Za-z]{3,9}\.?\s\d|\d{1,2}[-\s][A-Za-z]{3}")
+LIKE_DATE = re.compile(
+    r"\d{1,4}[-/.\s]|[A-Za-z]{3,9}\.?\s\d|\d{1,2}[-\s][A-Za-z]{3}"
+    r"|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d"
+    rf"|{OF_QUARTER.pattern}"
+)
 
 
 def pandas_module() -> Any:
@@ -134,6 +142,8 @@ def dates(cells: "pandas.Series", form: str, zone: str = "") -> "pandas.Series":
     A cell that names another zone is converted. Without a zone to convert to, its clock counts.
     """
     pandas = pandas_module()
+    if form == QUARTER:
+        cells, form = cells.map(_first_month, na_action="ignore"), "%Y-%m"
     offsets = offsets_of(cells) if form == "ISO8601" or "%z" in form else None
     if offsets is not None:
         cells = cells.astype("string").str.replace(OFFSET, r"\1", regex=True)
@@ -193,7 +203,16 @@ def clock_times(cells: "pandas.Series") -> Array:
 
 def _formats() -> list[str]:
     joined = [day + time for day in DATE_FORMATS for time in TIME_FORMATS]
-    return ["ISO8601", *joined]
+    return ["ISO8601", *joined, *MONTH_FORMATS]
+
+
+def _first_month(quarter: str) -> str | None:
+    """The first month of a quarter, as 2003-01 is of 2003 Q1 and Q1 2003."""
+    match = OF_QUARTER.fullmatch(quarter)
+    if match is None:
+        return None
+    year, number = match[1] or match[4], match[2] or match[3]
+    return f"{year}-{3 * int(number) - 2:02}"
 
 
 def _like_dates(cells: "pandas.Series") -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from . import cells as reading
 from .cells import (
     GAP_WORDS,
+    QUARTER,
     TIME_OF_DAY,
     cell_texts,
     may_hold_text,
@@ -175,6 +176,8 @@ class DateColumn:
             expected = "a time of day such as 13:45"
         elif self.form in ("", "ISO8601"):
             expected = "a date such as 2024-01-31"
+        elif self.form == QUARTER:
+            expected = "a quarter such as 2003 Q1"
         else:
             expected = f"a date as in {self.form}"
         remedy = "Correct the cell or leave it empty."
@@ -212,7 +215,8 @@ class DateColumn:
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: text as in 2024-01-31 12:00, None for gaps."""
         times = self._read_times(table)
-        form = "%Y-%m-%d %H:%M" if (times.dt.normalize() != times).any() else "%Y-%m-%d"
+        known = times.dropna()
+        form = "%Y-%m-%d %H:%M" if (known.dt.normalize() != known).any() else "%Y-%m-%d"
         form = "%H:%M" if self.is_clock else form
         texts = times.dt.strftime(form).astype(object)
         return texts.where(times.notna(), None).to_numpy(dtype=object)
