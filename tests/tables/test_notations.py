@@ -240,6 +240,7 @@ def test_quarters_in_text_are_dates(form):
     cells = [form.format(2000 + i // 4, i % 4 + 1) for i in range(40)]
     encoding, line, table = understood([*cells, None])
     assert "read as quarters such as 2003 Q1" in line["encoding"]
+    assert encoding.columns[0].cycles == ("time of year",)
     assert Encoding.from_dict(encoding.to_dict()) == encoding
     assert encoding.columns[0].shown(table).tolist()[-3:] == ["2009-07-01", "2009-10-01", None]
     new = pd.DataFrame({"v": ["Q5 2003"], "other": [1.0]})

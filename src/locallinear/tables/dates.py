@@ -125,6 +125,9 @@ class DateColumn:
             for cycle, (length, begun) in CYCLES.items()
             if _covered((known + begun) % length, length)
         ]
+        if found.form == QUARTER:  # four of them are a whole year
+            quarters = np.unique(np.round(4 * known / YEAR) % 4)
+            cycles = ["time of year"] if len(quarters) > 4 * LEAST_PART else []
         if _are_months(known):  # on whatever weekday they begin
             cycles = [cycle for cycle in cycles if cycle != "weekday"]
         years = np.median(known), known.min(), known.max()
