@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from commands import refused_fit
 from locallinear.tables.cells import EXCEL_ERRORS, durations
 from locallinear.tables.encoding import Encoding, fit_encoding
 from locallinear.tables.read import read_table
@@ -107,8 +108,10 @@ NOT_SAID = ["k.A." if i % 9 == 0 else "ca. 120" if i == 1 else str(i % 65) for i
 
 def test_text_among_numbers_is_refused_with_its_count_and_what_to_do(tmp_path):
     pd.DataFrame({"age": NOT_SAID}).to_csv(tmp_path / "a.csv", index=False)
-    said = r"row 1, column 'age': expected a number, but found 'k.A.'. So it is in 45 of 400 rows, "
-    said += r"and there is no number in 1 more. If it means no value, {}. If the column is no "
+    said = r"row 1, column 'age': expected a number, but found 'k.A.'. This text is in 45 of 400 "
+    said += (
+        r"rows, and there is no number in 1 more. If it means no value, {}. If the column is no "
+    )
     said += r"numbers, {}.$"
     with pytest.raises(TableError) as caught:
         fit_encoding(read_table(tmp_path / "a.csv"))
@@ -116,6 +119,13 @@ def test_text_among_numbers_is_refused_with_its_count_and_what_to_do(tmp_path):
     with pytest.raises(TableError) as caught:
         understood(NOT_SAID, name="age")
     assert caught.match(said.format("replace it with None", "fit with types={'age': 'text'}"))
+
+
+def test_a_target_is_refused_with_the_count_of_its_cells_that_are_no_numbers(tmp_path):
+    pd.DataFrame({"x": ROWS * 1.7 % 11, "price": NOT_SAID}).to_csv(tmp_path / "a.csv", index=False)
+    sentence = refused_fit(tmp_path / "a.csv")
+    assert "but found 'k.A.'. 46 of 400 rows of the target hold no number: correct" in sentence
+    assert "name it with --missing" in sentence
 
 
 def test_a_refusal_says_nothing_of_the_column_that_is_not_so():

@@ -95,7 +95,7 @@ def _refused(
         remedy = "Correct the cell or leave it empty."
     elif n_same > 1:
         rest = f", and there is no number in {len(wrong) - n_same:,} more"
-        remedy = f"So it is in {n_same:,} of {len(table):,} rows"
+        remedy = f"This text is in {n_same:,} of {len(table):,} rows"
         remedy += f"{rest if len(wrong) > n_same else ''}. If it means no value, {gap}."
     remedy += f" If the column is no numbers, {other}.{_about_mark(text, written)}"
     example = f" {written.example}" if written.cells == MARKED else ""
