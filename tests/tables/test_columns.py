@@ -233,6 +233,37 @@ def test_a_time_of_day_is_a_circle(cells):
     assert encoded(cells, new=["9:30"])[1].shape == (1, 3)
 
 
+ONE_DAY = pd.Series(pd.date_range("2024-03-01 06:00", periods=200, freq="3min"))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [ONE_DAY, ONE_DAY.dt.strftime("%d.%m.%Y %H:%M"), ONE_DAY.dt.tz_localize("Europe/Berlin")],
+    ids=["type", "text", "zone"],
+)
+def test_times_of_one_day_are_a_circle_without_a_trend(times):
+    column, features = encoded(times)
+    table = as_table(pd.DataFrame({"a": times}))
+    assert "circle for the time of day, as all its times are of one day" in column.became()
+    assert (features[:, 0] == 0).all()
+    assert column.unseen(table) is None
+    assert column.cells_of(features) == column.shown(table).tolist()
+    later = encoded(times, new=pd.to_datetime(["2050-01-01 06:00"]))[1]
+    assert_allclose(later[0], features[0], atol=1e-12)
+    stored = fit_encoding(table)
+    assert Encoding.from_dict(stored.to_dict()) == stored
+
+
+def test_times_of_two_days_have_a_trend():
+    assert "a trend in years" in encoded([*ONE_DAY, pd.Timestamp("2024-03-02")])[0].became()
+
+
+def test_what_times_of_day_have_in_common_is_an_hour_and_no_year():
+    column, features = encoded([f"{i % 24:02}:05" for i in range(48)])
+    assert column.in_common(features[8:11], np.ones(3)) == "8:00 to 10:00"
+    assert column.in_common(features, np.ones(48)) == "different times of day"
+
+
 def test_short_times_are_durations_unless_the_user_says_so():
     cells = ["0:45", "1:30", "12:20"] * 3
     assert encoded(cells)[0].kind == "number"

@@ -24,7 +24,8 @@ Array = NDArray[np.float64]
 # What the cells of a column of numbers are, in the order in which it is tried.
 NUMBERS, PERCENTAGES, MONEY = "numbers", "percentages", "amounts of money"
 DURATIONS, MEASURES = "durations in hours", "numbers with a unit"
-WAYS = (NUMBERS, PERCENTAGES, MONEY, DURATIONS, MEASURES)
+BOUNDS = "numbers, with bounds such as <5 and 65+ read as 5 and 65"
+WAYS = (NUMBERS, PERCENTAGES, MONEY, DURATIONS, MEASURES, BOUNDS)
 # Plain numbers have at most decimals; these have marks between thousands, brackets or "k" as well.
 MARKED = "numbers with marks"
 
@@ -42,7 +43,14 @@ CURRENCY = re.compile(rf"[$€£¥₹₽₩]|(?<![A-Za-z])(?:{CODES})(?![A-Za-z]
 CURRENCY_NAMES = {"$": "USD", "€": "EUR", "£": "GBP", "₹": "INR"}
 # A number, and letters or a sign of degrees behind it.
 MEASURE = re.compile(r"([+-]?[\d.,'’\s]*\d)\s*((?:[^\W\d_]|[°‰])[^\d,;:]{0,11})")
+# A limit of what was measured, or of what was asked for; its sign and the number.
+BOUND = re.compile(
+    r"(?P<below>[<>≤≥]=?)\s*(?P<number>[^+]+)|(?P<count>[^<>≤≥+]*\d)\s*(?P<above>\+)"
+)
+MINUS_BEHIND = re.compile(r"([^-]*\d)-(\s[^\d-]*)?")
 IN_BRACKETS = re.compile(r"([^()\d]*)\(([^()]*)\)([^()\d]*)")
+# Letters that make other units of one: kg of g.
+PREFIXES = "kMGmcdhµ"
 POWERS = {None: 0, "k": 3, "K": 3, "M": 6, "bn": 9}
 
 
@@ -131,6 +139,9 @@ def _written(way: str, counts: "pandas.Series", decimal: str | None) -> Written:
     has_unit = np.array([unit is not None for _, unit in pairs], dtype=bool)
     if way == PERCENTAGES:
         has_unit |= numbers == 0
+    if way == BOUNDS:  # where most cells are bounds, they are classes such as 65+
+        many = _share(is_read & ~has_unit, counts) > 0.5
+        return Written(BOUNDS, mark, share=_share(is_read, counts) if many else 0.0)
     written = Written(way, mark, share=_share(is_read & has_unit, counts))
     if way == PERCENTAGES:
         return written
@@ -186,6 +197,20 @@ def units_of(texts: "pandas.Series", cells: str) -> list[str | None]:
     return [None if cell is None else known[cell] for cell in texts]
 
 
+def units_of_one_kind(texts: "pandas.Series") -> list[str]:
+    """The units of amounts such as 0.8 kg and 750 g, where all cells have one; else none.
+
+    Of one kind are a unit and those that a letter in front makes of it.
+    """
+    units = {unit for _, unit in (split(text, MEASURES) for text in texts.unique())}
+    named = sorted((unit for unit in units if unit is not None), key=len)
+    if not 1 < len(named) == len(units):
+        return []
+    base, *others = named
+    same = all(unit[1:] == base and unit[0] in PREFIXES for unit in others)
+    return named if same else []
+
+
 def split(text: str, cells: str) -> tuple[str, str | None]:
     """The number in a cell, and what is beside it; None where it is alone.
 
@@ -195,6 +220,9 @@ def split(text: str, cells: str) -> tuple[str, str | None]:
     (('-1,200.50', 'USD'), ('72.5', 'kg'))
     """
     text = IN_BRACKETS.sub(r"-\1\2\3", text.replace("−", "-"))  # accountants' negatives
+    behind = MINUS_BEHIND.fullmatch(text)
+    if behind is not None:
+        text = f"-{behind[1]}{behind[2] or ''}"
     if cells == PERCENTAGES:
         return (text[:-1].strip(), "%") if text.endswith("%") else (text, None)
     if cells == MONEY:
@@ -204,6 +232,10 @@ def split(text: str, cells: str) -> tuple[str, str | None]:
         name = found[0].upper()
         rest = text[: found.start()].strip() + text[found.end() :].strip()
         return rest, CURRENCY_NAMES.get(name, name)
+    if cells == BOUNDS:
+        bound = BOUND.fullmatch(text)
+        if bound is not None:
+            return bound["number"] or bound["count"], bound["below"] or bound["above"]
     if cells == MEASURES:
         measure = MEASURE.fullmatch(text)
         if measure is not None:

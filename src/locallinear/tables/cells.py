@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 # What a cell without a value looks like in a file, in small letters.
-MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
+EXCEL_ERRORS = {"#div/0!", "#n/a", "#name?", "#null!", "#num!", "#ref!", "#value!"}
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"} | EXCEL_ERRORS)
 # Words that mean "no value" in a column whose other cells are numbers or dates.
 GAP_WORDS = MISSING | {"-", "--", "—", ".", "none", "nil", "missing", "unknown", "n.a.", "tbd"}
 
@@ -32,6 +33,13 @@ SPAN = re.compile(
     r"(\d+(?:\.\d+|,\d{1,2}|,\d{4,})?)\s*"  # a comma before three digits could group
     r"(days?|d|hours?|hrs?|h|minutes?|min|m|seconds?|sec|s)"
 )
+# Durations of ISO 8601 without years and months, which have no fixed length.
+ISO_SPAN = re.compile(
+    r"P(?=\d|T\d)(?:(\d+)W)?(?:(\d+)D)?"
+    r"(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?"
+)
+ISO_HOURS = (168.0, 24.0, 1.0, 1 / 60, 1 / 3600)
+SHORT_SPAN = re.compile(r"(\d+)\s*h\s*([0-5]\d)")  # the minutes of 2h30 have no unit
 SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 
 # Orders of day, month and year that people write; of those that read as many cells, the first is
@@ -39,6 +47,10 @@ SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 DATE_FORMATS: tuple[str, ...] = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 DATE_FORMATS += ("%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
 DATE_FORMATS += ("%d-%b-%Y", "%Y-%m", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y")
+# Months and quarters have no time of day.
+QUARTER = "quarters such as 2003 Q1"
+MONTH_FORMATS = ("%b-%y", "%b-%Y", "%b %Y", "%B %Y", "%m/%Y", QUARTER)
+OF_QUARTER = re.compile(r"(\d{4})[\s-]?Q([1-4])|Q([1-4])[\s/-]?(\d{4})")
 TIME_FORMATS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # Days that are months in the other habit of writing.
 EXCHANGED = {"%m/%d": "%d/%m", "%d/%m": "%m/%d", "%d-%m": "%m-%d", "%m-%d-": "%d-%m-"}
@@ -47,7 +59,11 @@ OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)$")
 TIME_OF_DAY = "time of day"
 OF_24_HOURS = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?")
 OF_12_HOURS = re.compile(r"(0?[1-9]|1[0-2])((?::[0-5]\d){1,2})\s*([ap])\.?m\.?", re.IGNORECASE)
-LIKE_DATE = re.compile(r"\d{1,4}[-/.\s]|[A-Za-z]{3,9}\.?\s\d|\d{1,2}[-\s][A-Za-z]{3}")
+LIKE_DATE = re.compile(
+    r"\d{1,4}[-/.\s]|[A-Za-z]{3,9}\.?\s\d|\d{1,2}[-\s][A-Za-z]{3}"
+    r"|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d"
+    rf"|{OF_QUARTER.pattern}"
+)
 
 
 def pandas_module() -> Any:
@@ -74,14 +90,16 @@ def _with_point(cell: str) -> str | None:
 
 
 def durations(cells: "pandas.Series") -> Array:
-    """Hours of cells such as "1:30:00", "2 days 03:00" and "90 min"."""
-    return _each(cells, re.compile(f"{CLOCK.pattern}|(?:{SPAN.pattern}[,\\s]*)+"), _hours)
+    """Hours of cells such as "1:30:00", "2 days 03:00", "90 min", "2h30" and "PT1H30M"."""
+    spans = rf"(?:{SPAN.pattern}[,\s]*)+"
+    either = "|".join([CLOCK.pattern, spans, ISO_SPAN.pattern, SHORT_SPAN.pattern])
+    return _each(cells, re.compile(either), _hours)
 
 
 def only_metres(texts: list[str]) -> bool:
     """Whether "m" is the only unit beside numbers, so that it need not mean minutes."""
     units = {unit for text in texts for _, unit in SPAN.findall(text.casefold())}
-    return units == {"m"} and not any(":" in text for text in texts)
+    return units == {"m"} and not any(":" in text or ISO_SPAN.fullmatch(text) for text in texts)
 
 
 def _hours(text: str) -> float:
@@ -89,6 +107,13 @@ def _hours(text: str) -> float:
     if clock:
         days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
         return 24 * days + hours + minutes / 60 + seconds / 3600
+    iso = ISO_SPAN.fullmatch(text)
+    if iso:
+        sizes = [float((part or "0").replace(",", ".")) for part in iso.groups()]
+        return sum(size * hours for size, hours in zip(sizes, ISO_HOURS, strict=True))
+    short = SHORT_SPAN.fullmatch(text)
+    if short:
+        return int(short[1]) + int(short[2]) / 60
     spans = SPAN.findall(text.casefold())
     return sum(float(size.replace(",", ".")) * SECONDS[unit[0]] for size, unit in spans) / 3600
 
@@ -117,6 +142,8 @@ def dates(cells: "pandas.Series", form: str, zone: str = "") -> "pandas.Series":
     A cell that names another zone is converted. Without a zone to convert to, its clock counts.
     """
     pandas = pandas_module()
+    if form == QUARTER:
+        cells, form = cells.map(_first_month, na_action="ignore"), "%Y-%m"
     offsets = offsets_of(cells) if form == "ISO8601" or "%z" in form else None
     if offsets is not None:
         cells = cells.astype("string").str.replace(OFFSET, r"\1", regex=True)
@@ -176,7 +203,16 @@ def clock_times(cells: "pandas.Series") -> Array:
 
 def _formats() -> list[str]:
     joined = [day + time for day in DATE_FORMATS for time in TIME_FORMATS]
-    return ["ISO8601", *joined]
+    return ["ISO8601", *joined, *MONTH_FORMATS]
+
+
+def _first_month(quarter: str) -> str | None:
+    """The first month of a quarter, as 2003-01 is of 2003 Q1 and Q1 2003."""
+    match = OF_QUARTER.fullmatch(quarter)
+    if match is None:
+        return None
+    year, number = match[1] or match[4], match[2] or match[3]
+    return f"{year}-{3 * int(number) - 2:02}"
 
 
 def _like_dates(cells: "pandas.Series") -> bool:

@@ -7,29 +7,16 @@ one feature, the number of the level. Axis letters: n or q rows, f features of o
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .amounts import (
-    DURATIONS,
-    MARKED,
-    MEASURES,
-    MONEY,
-    NUMBERS,
-    OTHER,
-    PERCENTAGES,
-    Written,
-    amount,
-    is_unit,
-    read_amounts,
-    split,
-    units_of,
-)
-from .cells import GAP_WORDS, cell_texts, pandas_module, to_numbers
+from .amounts import BOUNDS, DURATIONS, MEASURES, NUMBERS, Written
+from .cells import cell_texts, pandas_module, to_numbers
 from .kinds import Understood
+from .number_cells import cell_units, read_numbers, unit_word
 from .table import Table, TableError, shortened
 
 if TYPE_CHECKING:
@@ -40,17 +27,13 @@ Array = NDArray[np.float64]
 NO_VALUE = "(missing)"
 # Fewer gaps than this cannot show what gaps mean; they are only filled in.
 LEAST_GAPS = 10
-# Units without which a number could mean several things: what a cell should be, and what it may be.
-NEEDED_UNITS = {
-    PERCENTAGES: ("a percentage such as '12 %'", "a percentage or a share of 1"),
-    DURATIONS: ("a duration such as '1:30:00' or '90 min'", "hours, minutes or seconds"),
-}
 # More values than this have no feature each; a user may ask for a few hundred postal codes.
 MOST_CATEGORIES = 500
 # Levels of an ordered column that are all named.
 MOST_NAMED = 6
 # What means true and false in a column of them, in small letters.
-TRUTH = {"true": True, "1": True, "false": False, "0": False}
+TRUTH = dict.fromkeys(["true", "yes", "t", "y", "1"], True)
+TRUTH |= dict.fromkeys(["false", "no", "f", "n", "0"], False)
 
 
 class Numbered:
@@ -157,13 +140,20 @@ class NumberColumn(Numbered):
         known = ~np.isnan(self.read(table))
         notes = []
         if self.units:
-            bare = [unit is None for unit in _units_of(table, self.name, self.cells)]
+            bare = [unit is None for unit in cell_units(table, self.name, self.cells)]
             n_bare = int((known & bare).sum())
             if n_bare:
                 notes.append(
-                    f"Column {self.name!r} has numbers without a {_unit_word(self.cells)} in "
+                    f"Column {self.name!r} has numbers without a {unit_word(self.cells)} in "
                     f"{n_bare} of {len(table)} rows, but nearly all had one in training. They "
                     f"count as amounts in {' or '.join(self.units)}."
+                )
+        if self.cells == BOUNDS:
+            n_bounds = sum(sign is not None for sign in cell_units(table, self.name, BOUNDS))
+            if n_bounds:
+                notes.append(
+                    f"Column {self.name!r} has bounds, such as <5 or 65+, in {n_bounds} of "
+                    f"{len(table)} rows. They count as the number, as in training."
                 )
         gaps = int((~known).sum())
         if gaps and not self.n_gaps:
@@ -172,105 +162,6 @@ class NumberColumn(Numbered):
                 f"one in the training data. They count as {self.fill:g}, the median."
             )
         return " ".join(notes) or None
-
-
-def _units_of(table: Table, name: str, cells: str) -> list[str | None]:
-    """The unit of each cell of a column, None where a cell has none."""
-    return units_of(cell_texts(table.frame[name]), cells)
-
-
-def _unit_word(cells: str) -> str:
-    return "currency" if cells == MONEY else "unit"
-
-
-def read_numbers(table: Table, name: str, written: Written) -> Array:
-    """A column as numbers, NaN for gaps, or TableError for its first cell that is none.
-
-    So is a number alone where the unit could be another one than in training; 0 is 0 in each.
-    """
-    column, cells = table.frame[name], written.cells
-    pandas = pandas_module()
-    if pandas.api.types.is_timedelta64_dtype(column.dtype):
-        if cells != DURATIONS and column.notna().any():
-            row = int(column.notna().to_numpy().argmax())
-            remedy = (
-                "Divide by the unit of the training cells, as in column / pandas.Timedelta('1h')."
-            )
-            raise table.refuse(name, row, "a number, as in training", remedy)
-        return (column / pandas.Timedelta(hours=1)).to_numpy(dtype=np.float64)
-    if pandas.api.types.is_numeric_dtype(column.dtype):
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        _check_units(table, name, cells, numbers)
-        return table.checked_finite(name, numbers)
-    if pandas.api.types.infer_dtype(column, skipna=True) == "boolean":
-        return column.map({True: 1.0, False: 0.0}).to_numpy(dtype=np.float64)
-    texts = cell_texts(column)
-    texts = texts.mask(texts.str.casefold().isin(GAP_WORDS).to_numpy(dtype=bool))
-    numbers = _by_first_mark(texts, written, table.marks(written.decimal))
-    wrong = np.flatnonzero(np.isnan(numbers) & texts.notna().to_numpy())
-    if len(wrong):
-        _check_units(table, name, cells, to_numbers(texts, written.decimal or "."))
-        _check_other_units(table, name, written)
-        option = f"types={{{name!r}: 'category'}}"
-        if table.is_file:
-            option = f"--types {name}=category; --missing names a cell that means no value"
-        remedy = (
-            "The column is numbers: correct the cell or leave it empty, or say that the column is "
-            f"text, with {option}."
-        )
-        remedy += _about_mark(texts.iloc[wrong[0]], written)
-        example = f" {written.example}" if cells == MARKED else ""
-        raise table.refuse(name, int(wrong[0]), f"a number{example}", remedy)
-    return table.checked_finite(name, numbers)
-
-
-def _about_mark(text: str, written: Written) -> str:
-    """A sentence on the mark in a cell that could be a number with another decimal mark."""
-    part, _ = split(text, written.cells)
-    possible = [mark for mark in OTHER if not np.isnan(amount(part, mark))]
-    if written.decimal == "" and len(possible) == len(OTHER):
-        return " Its mark could begin decimals or stand between thousands: write it without one."
-    if len(possible) == 1 and possible != [written.decimal]:
-        return f" If {possible[0]!r} begins decimals here, its kind is 'number: {possible[0]}'."
-    return ""
-
-
-def _by_first_mark(texts: "pandas.Series", written: Written, marks: list[str]) -> Array:
-    """Numbers by the first of some decimal marks with which all cells are numbers, or by the first.
-
-    One mark is for all cells, so that no cell is a thousand times what its neighbour is.
-    """
-    known = texts.notna().to_numpy()
-    readings = []
-    for mark in marks:
-        readings.append(read_amounts(texts, replace(written, decimal=mark)))
-        if not np.isnan(readings[-1][known]).any():
-            return readings[-1]
-    return readings[0]
-
-
-def _check_units(table: Table, name: str, cells: str, plain: Array) -> None:
-    """Refuse numbers alone (n,), NaN for other cells, where the training cells named a unit."""
-    if cells not in NEEDED_UNITS:
-        return
-    alone = np.flatnonzero(~np.isnan(plain) & (plain != 0))
-    if len(alone):
-        expected, possible = NEEDED_UNITS[cells]
-        remedy = f"A number alone could be {possible}: write the unit into the cells of the column."
-        raise table.refuse(name, int(alone[0]), f"{expected}, as in training", remedy)
-
-
-def _check_other_units(table: Table, name: str, written: Written) -> None:
-    """Refuse cells in a unit that the training cells did not have."""
-    if not written.units:
-        return
-    found = _units_of(table, name, written.cells)
-    other = [unit is not None and not is_unit(unit, written.units) for unit in found]
-    if any(other):
-        expected = f"an amount in {' or '.join(written.units)}, as in training"
-        plural = "currencies" if written.cells == MONEY else "units"
-        remedy = f"Amounts of other {plural} are not converted: do so first."
-        raise table.refuse(name, other.index(True), expected, remedy)
 
 
 @dataclass(frozen=True)

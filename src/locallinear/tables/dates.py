@@ -3,7 +3,8 @@
 A date becomes years since the first date, the trend, and for each cycle that the training data
 cover a point on a circle, so that December is near January and 23:00 is near midnight. What happens
 on single days, such as holidays, is left to the user: a column of their own. Times in a zone are
-what clocks show there. A time of day has no trend: its first feature is 0.
+what clocks show there. A time of day has no trend: its first feature is 0. So are times of a single
+day.
 """
 
 import calendar
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from . import cells as reading
 from .cells import (
     GAP_WORDS,
+    QUARTER,
     TIME_OF_DAY,
     cell_texts,
     may_hold_text,
@@ -94,9 +96,14 @@ class DateColumn:
     texts: tuple[str | None, ...] = ()
 
     @property
+    def is_clock(self) -> bool:
+        """Whether the column is a time of day, without a trend: its times are all of one day."""
+        return self.first == self.last and bool(self.cycles)
+
+    @property
     def unit(self) -> str:
         """What the trend counts."""
-        if self.form == TIME_OF_DAY:
+        if self.is_clock:
             return ""
         return f"years since {str(_minutes(np.array(self.first)))[:10]}"
 
@@ -109,7 +116,7 @@ class DateColumn:
         seconds = column._read_seconds(table)
         known = seconds[~np.isnan(seconds)]
         gaps = len(seconds) - len(known)
-        if found.form == TIME_OF_DAY:
+        if found.form == TIME_OF_DAY or _are_of_one_day(known):
             return replace(column, cycles=(TIME_OF_DAY,), n_gaps=gaps)
         if not len(known):
             return column
@@ -118,6 +125,9 @@ class DateColumn:
             for cycle, (length, begun) in CYCLES.items()
             if _covered((known + begun) % length, length)
         ]
+        if found.form == QUARTER:  # four of them are a whole year
+            quarters = np.unique(np.round(4 * known / YEAR) % 4)
+            cycles = ["time of year"] if len(quarters) > 4 * LEAST_PART else []
         if _are_months(known):  # on whatever weekday they begin
             cycles = [cycle for cycle in cycles if cycle != "weekday"]
         years = np.median(known), known.min(), known.max()
@@ -169,6 +179,8 @@ class DateColumn:
             expected = "a time of day such as 13:45"
         elif self.form in ("", "ISO8601"):
             expected = "a date such as 2024-01-31"
+        elif self.form == QUARTER:
+            expected = "a quarter such as 2003 Q1"
         else:
             expected = f"a date as in {self.form}"
         remedy = "Correct the cell or leave it empty."
@@ -193,7 +205,7 @@ class DateColumn:
         seconds = self._read_seconds(table)
         gaps = np.isnan(seconds)
         features = [np.where(gaps, self.fill, 1970 - self.first + seconds / YEAR)]
-        if self.form == TIME_OF_DAY:
+        if self.is_clock:
             features = [np.zeros(len(seconds))]
         for cycle in self.cycles:
             length, begun = CYCLES[cycle]
@@ -206,15 +218,16 @@ class DateColumn:
     def shown(self, table: Table) -> Any:
         """The cells as a reader sees them: text as in 2024-01-31 12:00, None for gaps."""
         times = self._read_times(table)
-        form = "%Y-%m-%d %H:%M" if (times.dt.normalize() != times).any() else "%Y-%m-%d"
-        form = "%H:%M" if self.form == TIME_OF_DAY else form
+        known = times.dropna()
+        form = "%Y-%m-%d %H:%M" if (known.dt.normalize() != known).any() else "%Y-%m-%d"
+        form = "%H:%M" if self.is_clock else form
         texts = times.dt.strftime(form).astype(object)
         return texts.where(times.notna(), None).to_numpy(dtype=object)
 
     def cells_of(self, features: Array) -> list[str | None]:
         """What a reader would see in rows with these features (n, f)."""
         gaps = features[:, -1] > 0.5 if self.has_gaps else np.zeros(len(features), dtype=bool)
-        if self.form == TIME_OF_DAY:
+        if self.is_clock:
             turns = np.arctan2(features[:, 2], features[:, 1]) / (2 * np.pi) % 1.0
             minutes, form = EPOCH + np.round(turns * 1440).astype("timedelta64[m]"), "%H:%M"
         else:
@@ -249,6 +262,8 @@ class DateColumn:
         Such as "November to December, 2011 to 2012, 3:00 to 5:00": their mean would be a day and an
         hour of other seasons. Dates within a month are told by their days.
         """
+        if self.is_clock:
+            return self._narrow_arc(0, features, weights) or "different times of day"
         low, high = _middle(features[:, 0] + self.first, weights)
         days = [str(end)[:10] for end in _minutes(np.array([low, high]))]
         parts = {
@@ -283,8 +298,9 @@ class DateColumn:
     def became(self) -> str:
         """What the column became, in words."""
         gaps = "; a last feature for gaps" if self.has_gaps else ""
-        if self.form == TIME_OF_DAY:
-            return f"a circle for the time of day{gaps}"
+        if self.is_clock:
+            one_day = "" if self.form == TIME_OF_DAY else ", as all its times are of one day"
+            return f"a circle for the time of day{one_day}{gaps}"
         circles = f", and circles for {' and '.join(self.cycles)}" if self.cycles else ""
         zone = f"; clocks in {self.zone}" if self.zone and TIME_OF_DAY in self.cycles else ""
         form = "" if self.form in ("", "ISO8601", "%Y%m%d") else f"; read as {self.form}"
@@ -297,7 +313,7 @@ class DateColumn:
         seconds = self._read_seconds(table)
         years, notes = 1970 + seconds / YEAR, []
         outside = np.flatnonzero((years < self.first) | (years > self.last))
-        if len(outside) and self.form != TIME_OF_DAY:
+        if len(outside) and not self.is_clock:
             notes.append(
                 f"Column {self.name!r} has times outside those of the training data in "
                 f"{len(outside)} of {len(years)} rows, such as {self.shown(table)[outside[0]]} in "
@@ -338,6 +354,11 @@ def is_zone(name: str) -> bool:
 def _exchanged(column: "pandas.Series", form: str) -> str:
     """The format with days for months that reads all cells of a column too, or ""."""
     return reading.exchanged(values_in(cell_texts(column)), form) if "%" in form else ""
+
+
+def _are_of_one_day(seconds: Array) -> bool:
+    """Whether different times are all of one day, which shows no trend."""
+    return len(np.unique(seconds)) > 1 == len(np.unique(seconds // DAY))
 
 
 def _are_months(seconds: Array) -> bool:

@@ -13,10 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import cells as reading
-from .amounts import DURATIONS, MARKED, NUMBERS, WAYS, Written, how_written, read_amounts
+from .amounts import (
+    BOUNDS,
+    DURATIONS,
+    MARKED,
+    NUMBERS,
+    WAYS,
+    Written,
+    how_written,
+    read_amounts,
+    units_of_one_kind,
+)
 from .cells import LEADING_ZERO, TIME_OF_DAY, cell_texts, pandas_module, values_in
 from .table import TableError
-from .wanted import Wanted, as_kind
+from .wanted import Wanted, as_kind, levels_in
 
 if TYPE_CHECKING:
     import pandas
@@ -30,10 +40,16 @@ LEAST_COUNTED = 20
 # A column where this share of the cells are different from all others names the rows.
 NAMES_ROWS = 0.9
 
+# What is said of whole numbers that differ from row to row and have as many digits as each other.
+LIKE_ACCOUNTS = "if they only name the rows, as account numbers do, its kind is skip"
+LEAST_DIGITS = 6
+
 # Names of columns whose whole numbers are codes, or name rows.
 CODES = re.compile(r"(^|[\W_])(zip|zip_?code|post_?code|postal(_?code)?|plz|code|sic|naics|icd)$")
 IDENTIFIERS = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|index|serial)$|^unnamed: \d+$")
 SHORT_CLOCK = re.compile(r"\d:[\d:.]*$")
+# School grades from 1 to 6, between which 2- stands behind 2.
+GRADE = re.compile(r"\d[+-]?")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 PLAIN = Written()
@@ -44,7 +60,7 @@ UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?|[0-9a-f]{1
 # Above this share of cells that are numbers or times, the others are slips. Plain numbers are told
 # from codes with less: codes with letters look like numbers with a unit.
 MOST_CELLS = 0.9
-LEAST_SHARE = dict.fromkeys(WAYS, MOST_CELLS) | {NUMBERS: 0.5, MARKED: 0.5}
+LEAST_SHARE = dict.fromkeys(WAYS, MOST_CELLS) | dict.fromkeys([NUMBERS, MARKED, BOUNDS], 0.5)
 
 
 @dataclass(frozen=True)
@@ -119,7 +135,7 @@ def _as_wanted(column: "pandas.Series", wanted: Wanted, decimal: str | None) -> 
     if kind == "date":
         return Understood("date", reason, form=how or _date_form(column))
     if kind == "ordered":
-        levels = wanted if not isinstance(wanted, str) else how.split("<") if how else []
+        levels = wanted if not isinstance(wanted, str) else levels_in(how) if how else []
         return Understood("ordered", reason, levels=tuple(level.strip() for level in levels))
     return Understood(kind, reason)
 
@@ -189,6 +205,8 @@ def _of_numbers(column: "pandas.Series", name: str, written: Written) -> Underst
         if CODES.search(name.casefold()) and different > 2:
             kind = "category" if different <= MAX_CATEGORIES else "text"
             return Understood(kind, "its name says that the numbers are codes")
+        if different > max(LEAST_COUNTED, NAMES_ROWS * len(values)) and _are_long(values):
+            return Understood("number", f"it holds numbers; {LIKE_ACCOUNTS}", written)
     return Understood("number", "it holds numbers", written)
 
 
@@ -200,6 +218,12 @@ def counts_rows(values: Array) -> bool:
     steps = np.diff(values)
     rises = (steps >= 1).all() and (steps == 1).mean() > 0.9
     return bool(rises and values[0] >= 0 and values[-1] < 1.2 * len(values))
+
+
+def _are_long(values: Array) -> bool:
+    """Whether whole numbers have equally many digits, and as many as numbers of accounts."""
+    digits = np.floor(np.log10(np.maximum(values, 1.0))) + 1
+    return bool(digits.min() == digits.max() >= LEAST_DIGITS)
 
 
 def written_dates(values: Array) -> bool:
@@ -222,12 +246,16 @@ def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
         return Understood("category", "it holds text with few different values")
     if _are_clocks(rest):
         return Understood("date", "its cells are times of day", form=TIME_OF_DAY)
+    if rest.str.fullmatch(GRADE).all() and rest.str.endswith("-").any():
+        return Understood("category", "its cells are grades such as 2-")
     written = how_written(rest, decimal)
     numbers = read_amounts(rest, written)
     if written.share == 1 and written.cells == NUMBERS:
-        if rest.str.fullmatch(LEADING_ZERO).any():
-            return _few_or_many(values, "its numbers begin with zeros, as codes do")
         name = str(column.name)
+        if rest.str.fullmatch(LEADING_ZERO).any():
+            if len(rest) == rest.nunique() > LEAST_COUNTED and not CODES.search(name.casefold()):
+                return Understood("skip", "its codes are different in each row, like names")
+            return _few_or_many(values, "its numbers begin with zeros, as codes do")
         return _of_numbers(pandas_module().Series(numbers, name=name), name, written)
     if written.share == 1:
         return Understood("number", f"its cells are {written.cells}", written)
@@ -241,7 +269,11 @@ def _of_objects(column: "pandas.Series", decimal: str | None) -> Understood:
         return Understood("number", f"most of its cells are {written.cells}", written)
     if form is not None and share > MOST_CELLS and rest.nunique() > 3:
         return Understood("date", "most of its cells are times", form=form)
-    return _of_texts(values)
+    found, units = _of_texts(values), units_of_one_kind(rest)
+    if units:
+        hint = f"it looks like amounts in {' and '.join(units)}, which are not converted"
+        return replace(found, reason=f"{found.reason}; {hint}")
+    return found
 
 
 def _are_clocks(values: "pandas.Series") -> bool:

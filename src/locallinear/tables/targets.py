@@ -124,13 +124,13 @@ def outputs(table: Table, targets: tuple[str, ...], *, classify: bool) -> NDArra
             Y[:, t] = read_amounts(cell_texts(column), written)
         wrong = np.flatnonzero(np.isnan(Y[:, t]) & column.notna().to_numpy())
         if len(wrong):
-            raise table.refuse(
-                name,
-                int(wrong[0]),
-                "a number",
-                "The rest of the target is numbers: correct the cell or leave it empty, or "
-                f"{other} if the target is a class.",
+            many = f"{len(wrong):,} of {len(table):,} rows of the target hold no number"
+            named = "; if the text means no value, name it with --missing" if table.is_file else ""
+            remedy = (
+                f"{many if len(wrong) > 1 else 'The rest of the target is numbers'}: correct the "
+                f"cell or leave it empty{named}; {other} if the target is a class."
             )
+            raise table.refuse(name, int(wrong[0]), "a number", remedy)
         table.checked_finite(name, Y[:, t])
     return Y[:, 0] if len(targets) == 1 else Y
 

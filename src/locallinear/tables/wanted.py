@@ -46,16 +46,35 @@ def check_types(types: Any, names: list[str]) -> dict[str, Wanted]:
 def wrong_kind(wanted: Any) -> str:
     """What is wrong with the kind that a user gives to a column; "" if nothing is."""
     if isinstance(wanted, list | tuple):
-        right = len(wanted) > 1 and all(isinstance(level, str) for level in wanted)
-        return "" if right else "levels are two or more texts, from the lowest to the highest"
+        return _wrong_levels(list(wanted))
     kind, how = as_kind(wanted) if isinstance(wanted, str) else ("", "")
     if kind not in KINDS:
         return f"a kind is one of {', '.join(KINDS)}"
     if not how:
         return ""
+    if kind == "ordered" and "<" in how:
+        wrong = _wrong_levels(levels_in(how))
+        hint = "; '<' separates levels: give those that hold it in Python, as a list of texts"
+        return f"{wrong}{hint}" if wrong else ""
     examples = {"number": "number: ,", "date": "date: %d/%m/%Y", "ordered": "ordered: low < high"}
-    fits = {"number": how in OTHER, "date": _is_format(how), "ordered": "<" in how}
+    fits = {"number": how in OTHER, "date": _is_format(how)}
     return "" if fits.get(kind, False) else f"a colon is used as in {_listed(examples.values())}"
+
+
+def levels_in(how: str) -> list[str]:
+    """The levels in a text such as low < mid < high."""
+    return [level.strip() for level in how.split("<")]
+
+
+def _wrong_levels(levels: list[Any]) -> str:
+    """What is wrong with the levels of an ordered column; "" if nothing is."""
+    if len(levels) < 2 or not all(isinstance(level, str) for level in levels):
+        return "levels are two or more texts, from the lowest to the highest"
+    stripped = [level.strip() for level in levels]
+    if not all(stripped):
+        return "a level is empty"
+    twice = [level for level in stripped if stripped.count(level) > 1]
+    return f"the level {twice[0]!r} is there twice" if twice else ""
 
 
 def _is_format(form: str) -> bool:
