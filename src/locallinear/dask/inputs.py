@@ -58,7 +58,8 @@ def partitions_of(values: Any, name: str, like: Collection | None = None) -> Col
     With `like`, the partitions of X, both must have the same partitions; an array whose sizes are
     known is cut as X is.
     """
-    if not is_dask_collection(values) or not hasattr(values, "ndim"):
+    # A Delayed answers to any name.
+    if not is_dask_collection(values) or not isinstance(getattr(values, "ndim", None), int):
         raise TypeError(
             f"{name} must be {KINDS}, but is a {type(values).__name__}; make one with "
             "dask.array.from_array or dask.dataframe.from_pandas, or use the model of locallinear "
@@ -212,6 +213,15 @@ def merged_classes(found: Sequence[NDArray]) -> NDArray:
                 f"{kinds[first]} in partition {first}; turn all labels into text with str"
             )
     return np.unique(np.concatenate([found[p] for p in kinds]))
+
+
+def check_same_kind(number: int, labels: NDArray, classes: NDArray) -> None:
+    """Refuse labels of a partition that are of another kind than the classes of the model."""
+    if _kind(labels) != _kind(classes):
+        raise TypeError(
+            f"Partition {number}: y must hold labels of the kind of the model's classes, "
+            f"{_kind(classes)}, but holds {_kind(labels)}; turn them into those of the fit"
+        )
 
 
 def _kind(labels: NDArray) -> str:
