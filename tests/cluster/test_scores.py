@@ -140,7 +140,10 @@ def test_classes_that_cannot_be_compared_are_refused_by_the_score(name):
     model = MODELS[name][0].fit(cut(X), cut(LABELS))
     for labels, sentence in [
         (changed(LABELS.astype(object), None), "Partition 2, .* y .* but sample 4 has none"),
-        (np.zeros(N, int), r"Partition \d: y must hold labels of the kind of .*, text, but holds"),
+        (
+            np.zeros(N, int),
+            r"Partition \d, .* y must hold labels of the kind .* text, but",
+        ),
         (np.column_stack([LABELS, LABELS]), "^y must hold one label per sample, but has 2 columns"),
         (LABELS[1:], "^y must have one entry per row of X, so 30, but has 29"),
     ]:

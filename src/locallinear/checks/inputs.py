@@ -88,6 +88,42 @@ def validated_classes(
     return X, _check_labels(y)
 
 
+def checked_targets(y: Any, shape: tuple[int, ...]) -> Array:
+    """Numeric targets that predictions of this shape are compared with."""
+    y = from_device(y)
+    check_target_values(y)
+    targets = np.asarray(y, dtype=np.float64)
+    _check_one_each(targets, shape[0])
+    targets = targets.reshape(shape[0], -1)
+    n_targets = 1 if len(shape) == 1 else shape[1]
+    if targets.shape[1] != n_targets:
+        raise ValueError(
+            f"y must have the {n_targets} targets of the fitted model, but has {targets.shape[1]}"
+        )
+    _check_magnitudes(targets, "y", allow_tiny=True)
+    return targets.reshape(shape)
+
+
+def checked_labels(y: Any, predicted: NDArray) -> NDArray:
+    """Class labels (n,) that predicted ones are compared with."""
+    y = from_device(y)
+    check_no_gaps(y, "y", "a class")
+    labels = np.asarray(_known_text(y))
+    _check_one_each(labels, len(predicted))
+    labels = _check_labels(labels)
+    check_same_kind(labels, predicted)
+    return labels
+
+
+def _check_one_each(y: Any, n_samples: int) -> None:
+    """Refuse targets of which there is not one, or one row of several, per sample."""
+    if y.ndim not in (1, 2) or y.shape[0] != n_samples:
+        raise ValueError(
+            f"y must have one entry or one row per sample, so {n_samples} of them, but has the "
+            f"shape {tuple(y.shape)}"
+        )
+
+
 def _targets_like_inputs(estimator: BaseEstimator, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
     """Inputs that stay on their device, and numeric targets that follow them there."""
     X = validated(estimator, X, reset=reset)
@@ -97,11 +133,7 @@ def _targets_like_inputs(estimator: BaseEstimator, X: Any, y: Any, reset: bool) 
         check_target_values(y)
         y = moved(np.asarray(y, dtype=np.float64), X)
     y = xp.astype(y, X.dtype, copy=False)
-    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
-        raise ValueError(
-            f"y must have one entry or one row per sample, so {X.shape[0]} of them, but has the "
-            f"shape {tuple(y.shape)}"
-        )
+    _check_one_each(y, X.shape[0])
     if not bool(xp.all(xp.isfinite(y))):
         _check_targets_known(to_numpy(y))
     _check_magnitudes(X, "X", allow_tiny=not reset)
@@ -190,6 +222,20 @@ def check_known_labels(y: NDArray, known: NDArray) -> None:
             f"({known.tolist()}); fit again, or begin with partial_fit and name all classes in its "
             "first call"
         )
+
+
+def check_same_kind(labels: NDArray, classes: NDArray) -> None:
+    """Refuse to compare text with numbers."""
+    if kind_of(labels) != kind_of(classes):
+        raise TypeError(
+            f"y must hold labels of the kind that the model was fitted with, {kind_of(classes)}, "
+            f"but holds {kind_of(labels)}; turn them into such labels"
+        )
+
+
+def kind_of(labels: NDArray) -> str:
+    """Whether labels (n,), at least one, are text or numbers, in words."""
+    return "text" if isinstance(labels.tolist()[0], str) else "numbers"
 
 
 def _check_magnitudes(values: Array, name: str, *, allow_tiny: bool) -> None:

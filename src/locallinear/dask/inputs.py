@@ -17,7 +17,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..checks.arguments import check_sample_weights
-from ..checks.inputs import validated_classes, validated_queries, validated_targets
+from ..checks.inputs import (
+    check_same_kind,
+    kind_of,
+    validated_classes,
+    validated_queries,
+    validated_targets,
+)
 from .partition import Table
 
 Array = NDArray[np.float64]
@@ -178,6 +184,12 @@ def _empty_table(
     return Table(np.empty((0, like.n_features_in_)), y, weights)
 
 
+def check_comparable(number: int, labels: NDArray, classes: NDArray) -> None:
+    """Refuse labels of another kind than the model's classes; an error names the partition."""
+    with _Naming(number):
+        check_same_kind(labels, classes)
+
+
 def check_rows(number: int, like: BaseEstimator, X: Any) -> Array:
     """The queries of one partition after all checks; an error names the partition."""
     with _Naming(number):
@@ -204,7 +216,7 @@ class _Naming:
 
 def merged_classes(found: Sequence[NDArray]) -> NDArray:
     """All classes, from those of each partition; those of all partitions must be of one kind."""
-    kinds = {p: _kind(labels) for p, labels in enumerate(found) if len(labels)}
+    kinds = {p: kind_of(labels) for p, labels in enumerate(found) if len(labels)}
     first = next(iter(kinds))
     for p, kind in kinds.items():
         if kind != kinds[first]:
@@ -213,16 +225,3 @@ def merged_classes(found: Sequence[NDArray]) -> NDArray:
                 f"{kinds[first]} in partition {first}; turn all labels into text with str"
             )
     return np.unique(np.concatenate([found[p] for p in kinds]))
-
-
-def check_same_kind(number: int, labels: NDArray, classes: NDArray) -> None:
-    """Refuse labels of a partition that are of another kind than the classes of the model."""
-    if _kind(labels) != _kind(classes):
-        raise TypeError(
-            f"Partition {number}: y must hold labels of the kind of the model's classes, "
-            f"{_kind(classes)}, but holds {_kind(labels)}; turn them into those of the fit"
-        )
-
-
-def _kind(labels: NDArray) -> str:
-    return "text" if isinstance(labels.tolist()[0], str) else "numbers"

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..checks.arguments import check_some_weight
-from .inputs import check_n_targets, check_same_kind, check_table, partitions_of
+from .inputs import check_comparable, check_n_targets, check_table, partitions_of
 
 Array = NDArray[np.float64]
 
@@ -133,5 +133,5 @@ def _hits(
     number: int, y: NDArray, weights: Array, predicted: NDArray, classes: NDArray
 ) -> tuple[float, float]:
     """The weight of the rows that are predicted rightly, and of all rows."""
-    check_same_kind(number, y, classes)
+    check_comparable(number, y, classes)
     return float(weights @ (y == predicted)), float(weights.sum())
