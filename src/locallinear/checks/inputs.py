@@ -65,6 +65,7 @@ def validated_targets(
     if stays_on_device(estimator, X):
         return _targets_like_inputs(estimator, X, y, reset)
     y = from_device(y)
+    _check_named_once(y, "y")
     check_target_values(y)
     X, y = validated(estimator, X, y=y, reset=reset, multi_output=True, y_numeric=True)
     _check_magnitudes(X, "X", allow_tiny=not reset)
@@ -82,6 +83,7 @@ def validated_classes(
         check_no_gaps(y, "y", "a class")
         labels = _check_labels(np.asarray(_known_text(y)))
         return _targets_like_inputs(estimator, X, np.zeros(len(labels)), reset)[0], labels
+    _check_named_once(y, "y")
     check_no_gaps(y, "y", "a class")
     X, y = validated(estimator, X, y=_known_text(y), reset=reset)
     _check_magnitudes(X, "X", allow_tiny=not reset)
@@ -284,9 +286,7 @@ def _check_cells(X: Any) -> None:
 
     Cells of other types are left to scikit-learn, whose error `validated` puts in words.
     """
-    if not getattr(getattr(X, "columns", None), "is_unique", True):
-        name = X.columns[X.columns.duplicated()][0]
-        raise ValueError(f"X must name each column once, but has two columns {name!r}; rename one")
+    _check_named_once(X, "X")
     odd = first_odd(X, "X")
     if odd is None:
         return
@@ -307,6 +307,16 @@ def _check_cells(X: Any) -> None:
     refused = cell is np.ma.masked or isinstance(cell, (*TIMES, *TEXT, *COMPLEX, np.void))
     if refused or (not place and not issparse(X)):
         check_numbers(X, "X")
+
+
+def _check_named_once(values: Any, name: str) -> None:
+    """Refuse a frame with two columns of one name."""
+    columns: Any = getattr(values, "columns", None)
+    if not getattr(columns, "is_unique", True):
+        twice = columns[columns.duplicated()][0]
+        raise ValueError(
+            f"{name} must name each column once, but has two columns {twice!r}; rename one"
+        )
 
 
 def _gap_or_infinity(X: Any) -> str | None:
@@ -397,6 +407,22 @@ def _numbers(cells: NDArray) -> Array:
     return np.array([value(cell) for cell in cells.flat], dtype=np.float64).reshape(cells.shape)
 
 
+def finite_numbers(values: Any, name: str) -> NDArray:
+    """Numbers beside X and y, of which none is missing or infinite, as an array."""
+    check_numbers(values, name)
+    cells = np.asarray(values)
+    if cells.dtype.kind in "fOSUT":
+        cells = _numbers(cells)
+        odd = np.argwhere(~np.isfinite(cells))
+        if len(odd):
+            place = tuple(odd[0].tolist())
+            where = f"entry {place[0] if len(place) == 1 else place}" if place else "it"
+            raise ValueError(
+                f"{name} must hold finite numbers, but {where} is {cells[place]}; replace it"
+            )
+    return cells
+
+
 def _column_name(X: Any, j: int) -> str:
     """A column as messages name it: by its name in a frame, else by its number."""
     names = getattr(X, "columns", None)
@@ -405,7 +431,7 @@ def _column_name(X: Any, j: int) -> str:
 
 def _check_labels(y: NDArray) -> NDArray:
     """Class labels (n,), all of one type."""
-    if y.dtype == object:
+    if y.dtype.kind in "OV":
         sortable(y, "y")
     check_classification_targets(y)
     return column_or_1d(y)
