@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..checks.arguments import check_some_weight
-from .inputs import check_comparable, check_n_targets, check_table, partitions_of
+from .inputs import check_comparable, partitions_of
+from .partition import Table
+from .tables import checked_tables
 
 Array = NDArray[np.float64]
 
@@ -80,21 +82,16 @@ def _of_partitions(
 
     Parameters
     ----------
-    count : a function of a partition's number, its table, its predictions and `given`
-    like, n_targets : as for `inputs.check_table`
+    count : a function of a partition's number, targets, weights, predictions, and of `given`
+    like, n_targets : as for `tables.read_tables`
     predicted : the predictions of X
     """
     inputs = partitions_of(X, "X")
-    targets = partitions_of(y, "y", inputs)
-    check_n_targets(targets, n_targets)
-    weights: list[Any] = [None] * len(inputs.partitions)
-    if sample_weight is not None:
-        weights = partitions_of(sample_weight, "sample_weight", inputs).partitions
+    tables = checked_tables(inputs, y, sample_weight, like, n_targets)
     said = partitions_of(predicted, "y", inputs).partitions
-    parts = zip(inputs.partitions, targets.partitions, weights, said, strict=True)
     tasks = [
-        delayed(_counted)(count, number, like, n_targets, *part, *given)
-        for number, part in enumerate(parts)
+        delayed(_counted)(count, number, *part, *given)
+        for number, part in enumerate(zip(tables, said, strict=True))
     ]
     found = [part for part in dask.compute(*tasks) if part is not None]
     if not found:
@@ -106,16 +103,11 @@ def _of_partitions(
 def _counted(
     count: Callable,
     number: int,
-    like: BaseEstimator,
-    n_targets: int | None,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    table: Table,
     predicted: NDArray,
     *given: Any,
 ) -> tuple[float, Any] | None:
     """The weight of a partition and what `count` returns for it; None where it has no rows."""
-    table = check_table(number, like, n_targets, X, y, sample_weight)
     if not len(table.X):
         return None
     weights = np.ones(len(table.X)) if table.weights is None else table.weights
