@@ -405,7 +405,22 @@ def test_a_model_file_keeps_its_journal_when_the_process_changes_its_folder(
         assert online.n_calls == 1
 
 
-def test_a_model_file_has_one_journal_by_whatever_name(path):
+def test_a_hard_link_is_a_copy_with_a_journal_of_its_own(path):
+    fitted().save(path)
+    other = path.with_name("other.model")
+    os.link(path, other)
+    before = locallinear.load(path).predict(Q)
+    with open_online(path) as online, open_online(other) as copy:
+        change(online, 0)
+        assert (online.n_calls, copy.n_calls) == (1, 0)
+        assert_array_equal(copy.model.predict(Q), before)
+        learned = online.model.predict(Q)
+    for name, expected in ((path, learned), (other, before)):
+        with open_online(name) as again:
+            assert_array_equal(again.model.predict(Q), expected)
+
+
+def test_a_model_file_has_one_journal_also_by_a_symbolic_link(path):
     fitted().save(path)
     alias = path.with_name("alias.model")
     alias.symlink_to(path)

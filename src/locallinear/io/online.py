@@ -27,8 +27,9 @@ def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     What the model learns and forgets goes into a journal beside the file, `path` with ``.journal``
     behind it: an SQLite database without pickle or code. When a call returns, it is durable. A
     process that is killed at any moment loses nothing that a call had returned for; opening the
-    file again applies what the journal has. One process at a time can have the file open; another
-    one is told who has it.
+    file again applies what the journal has. One process at a time can have the file open, also by
+    a symbolic link; another one is told who has it. A hard link is a copy, with a journal of its
+    own.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     ...     online.model.predict([[3.0]])
     array([9.])
     """
-    # Links are followed, and folders named in full: a file has one journal by whatever name, and
-    # keeps it when the process changes its folder.
+    # Symbolic links are followed, and folders named in full: a file keeps its one journal when the
+    # process changes its folder. A hard link is another file as soon as one of them is written.
     return OnlineModel(Path(os.path.realpath(model_path(path))), fsync=fsync)
 
 
