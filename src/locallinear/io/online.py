@@ -20,6 +20,12 @@ from ..runtime.files import sync_folder
 from .journal import Journal, JournalError
 from .model_file import model_path, read_model, write_model
 
+# What `OnlineModel.model` says where it should learn.
+ONLY_READ = (
+    "this model is only to read, and what it learns would be lost: call partial_fit or forget of "
+    "what open_online returned, or take a copy.copy(model) that is your own"
+)
+
 
 def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     """Open a model file for a service that learns.
@@ -106,7 +112,10 @@ class OnlineModel:
 
     @property
     def model(self) -> Any:
-        """The model as it is now. What others learn later does not reach it."""
+        """The model as it is now, to read: it refuses to learn, since nobody would write that down.
+
+        What others learn later does not reach it. `copy.copy` of it may learn.
+        """
         return self.numbered()[0]
 
     @property
@@ -117,7 +126,7 @@ class OnlineModel:
     def numbered(self) -> tuple[Any, int]:
         """The model as it is now, and the number of the last call that it holds."""
         model, number = self._state
-        return model.at_this_moment(), number
+        return model.only_to_read(ONLY_READ), number
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
         """Add samples, durably; parameters as for the model's `partial_fit`.
@@ -155,7 +164,7 @@ class OnlineModel:
         with self._turn:
             self._check_open()
             self._catch_up()  # an interrupted call can be in the journal and not in the model
-            changed = self.model
+            changed = self._state[0].at_this_moment()
             call = change(changed)
             number = self._journal.append(call)
             self._state = changed, number
