@@ -46,7 +46,7 @@ class ScoredClasses(ClassifierMixin):
         sample_weight : array-like (q,), optional
             How often each row counts.
         """
-        predicted = self.predict(X)
+        predicted = to_numpy(self.predict(X))
         labels = checked_labels(y, predicted)
         weights = _weights(sample_weight, len(labels))
         return float(np.average(labels == predicted, weights=weights))
