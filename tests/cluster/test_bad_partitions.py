@@ -168,6 +168,15 @@ def test_collections_that_cannot_be_used_are_refused(arrays, call, error, senten
         model().fit(*call(*arrays))
 
 
+def test_a_delayed_value_is_no_collection(arrays):
+    X, y = map(cut, arrays)
+    fitted, delayed = model().fit(X, y), dask.delayed(3)
+    calls = fitted.fit, fitted.score, lambda X, _: fitted.predict(X), lambda X, _: fitted.explain(X)
+    for call in calls:
+        with pytest.raises(TypeError, match="X must be a Dask array or a Dask frame, but is a Del"):
+            call(delayed, y)
+
+
 def test_partitions_of_x_and_y_that_cannot_be_matched_are_refused(frame):
     parts = [dd.from_pandas(frame, npartitions=n) for n in (2, 3)]
     with pytest.raises(ValueError, match="must have the partitions of X, which are 2, but has 3"):
