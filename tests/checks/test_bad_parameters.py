@@ -1,10 +1,13 @@
 """Wrong parameters and grids raise an error that names them."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from locallinear import FALLClassifierCV, FALLRegressor, FALLRegressorCV
+from locallinear import FALLClassifierCV, FALLEnsembleRegressor, FALLRegressor, FALLRegressorCV
+from locallinear.explain import ContributionDisplay, EffectDisplay
 from refusals import ESTIMATORS, data, message
 
 WRONG = {
@@ -50,12 +53,12 @@ def test_anchors_of_the_wrong_size_are_named():
     text = message(FALLRegressor, X, y, options={"anchor_selection": np.zeros((0, 3))})
     assert "anchor_selection must hold points" in text
     text = message(FALLRegressor, X, y, options={"anchor_selection": np.full((4, 3), np.nan)})
-    assert "Input anchor_selection contains NaN" in text
+    assert "anchor_selection must hold finite numbers, but entry (0, 0) is nan" in text
     for shape in [(4, 3, 1), (4, 4, 2), (4, 4), (0, 4, 1)]:
         text = message(FALLRegressor, X, y, options={"anchor_models": np.zeros(shape)})
         assert "anchor_models must have shape (n_anchors, n_features + 1, n_targets)" in text
     text = message(FALLRegressor, X, y, options={"anchor_models": np.full((1, 4, 1), np.inf)})
-    assert "Input anchor_models contains infinity" in text
+    assert "anchor_models must hold finite numbers, but entry (0, 0, 0) is inf" in text
 
 
 def test_graphs_of_the_wrong_kind_are_named():
@@ -117,3 +120,35 @@ def test_true_in_place_of_a_number_in_a_grid_is_refused(name):
     X, y = np.arange(20.0)[:, None], np.arange(20.0)
     with pytest.raises(ValueError, match=f"holds True, which is no value of {name}"):
         FALLRegressorCV({name: [True]}).fit(X, y)
+
+
+NAMES = [np.array([1, 2]), np.array("local"), pd.DataFrame({"a": [1]}), sparse.eye_array(2)]
+NAMES += [pd.NA, ["local"], None, 3]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: type(name).__name__)
+def test_what_is_no_name_is_refused_where_a_name_is_expected(name):
+    X, _ = data()
+    model = FALLRegressor(5, random_state=0).fit(X, X[:, 0])
+    bars = ContributionDisplay.from_estimator(model, X[:1])
+    for call, words in [
+        (lambda: model.predict_interval(X, method=name), 'method must be "local" or "cv.", but'),
+        (lambda: bars.waterfall(reference=name), 'reference must be "baseline" or "mean" or "zero'),
+        (lambda: EffectDisplay.from_estimator(model, X, 0, kind=name), 'kind must be "auto" or'),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+    if name is not None:  # which is the precision of the model
+        with pytest.raises(ValueError, match='dtype must be "float32" or "float64", but is'):
+            model.to("cpu", dtype=name)
+
+
+def test_more_neighborhoods_than_members_are_as_many_as_members():
+    X, _ = data()
+    many, all_own = (
+        FALLEnsembleRegressor(3, n_neighborhoods=n, search=None, random_state=0).fit(X, X[:, 0])
+        for n in (10**30, 3)
+    )
+    assert_array_equal(many.predict(X), all_own.predict(X))
+    with pytest.raises(ValueError, match="The 'n_estimators' parameter of FALLEnsembleRegressor"):
+        FALLEnsembleRegressor(10**30).fit(X, X[:, 0])

@@ -1,6 +1,5 @@
 """What numpy would take without a word is refused by name; raw errors become sentences."""
 
-import traceback
 from datetime import datetime
 from decimal import Decimal
 
@@ -86,6 +85,11 @@ TARGETS = {
     "generator": ((v for v in y), "y must be an array, a list or a frame, but is a generator"),
     "dict": (dict.fromkeys(range(N), 1.0), "y must be an array, a list or a frame, but is a dict"),
     "set": (set(y), "y must be an array, a list or a frame, but is a set"),
+    "NA alone": (pd.NA, "y must be an array, a list or a frame, but is a NAType"),
+    "two of a name": (
+        pd.DataFrame(X[:, :2], columns=["a", "a"]),
+        "y must name each column once, but has two columns 'a'; rename one",
+    ),
 }
 
 
@@ -127,6 +131,20 @@ def test_samples_without_a_class_are_refused(estimator, labels):
         CLASSIFIERS[estimator]().fit(X, labels)
 
 
+NO_LABELS = {
+    "uneven": ([[1, [2, 3]], *[[1, 2]] * (N - 1)], "y must have rows of one length, but has sing"),
+    "records": (np.zeros(N, [("a", int)]), "y must hold one label per sample, .* records of a; pa"),
+    "two of a name": (pd.DataFrame(X[:, :2], columns=["a", "a"]), "y must name each column once"),
+}
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS.values(), ids=CLASSIFIERS)
+@pytest.mark.parametrize(("labels", "words"), NO_LABELS.values(), ids=NO_LABELS)
+def test_what_is_no_label_per_sample_is_refused(estimator, labels, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        estimator().fit(X, labels)
+
+
 INPUTS = {
     "masked": (np.ma.array(X, mask=np.c_[THIRD, THIRD, THIRD]), r"X must .* entry \(2, 0\) is mas"),
     "dates": (np.c_[[DATES.to_numpy()] * 3].T, "X must hold numbers, but holds times, such as 2"),
@@ -160,6 +178,7 @@ INPUTS = {
     ),
     "generator": ((row for row in X), "X must be an array, a list or a frame, but is a generator"),
     "dict": ({"a": y}, "X must be an array, a list or a frame, but is a dict"),
+    "NA alone": (pd.NA, "X must be an array, a list or a frame, but is a NAType"),
 }
 
 
@@ -197,6 +216,16 @@ def test_a_masked_array_without_a_masked_entry_is_an_array():
             with_third(np.ones(N), 1e300, float),
             r"0 or from 1e-140 to 1e\+140, .* entry 2 is 1e\+300",
         ),
+        (
+            np.full((N, 2), pd.NA),
+            r"sample_weight must hold finite .* entry \(0, 0\) is nan",
+        ),
+        (np.full((N, 2), Decimal("sNaN")), "sample_weight must hold finite numbers, but entry"),
+        (
+            pd.DataFrame(np.ones((N, 2)), columns=["a", "a"]),
+            r"sample_w.* has shape \(40, 2\)",
+        ),
+        (pd.NA, "sample_weight must be an array, a list or a frame, but is a NAType"),
         (np.full(N, 1e-320), r"sample_weight must be 0 or from 1e-140 to 1e\+140, .* entry 0 is 1"),
     ],
 )
@@ -279,6 +308,8 @@ def test_numbers_of_no_sample_are_refused(indices):
         [np.nan],
         None,
         [1j],
+        pd.NA,
+        [0.5, pd.NA],
     ],
 )
 def test_levels_that_are_none_are_refused(levels):
@@ -306,21 +337,6 @@ def test_samples_without_a_group_are_refused(name, nothing):
         model.fit(X, y, groups=[1, 2])
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1j])
-def test_graphs_of_no_real_numbers_are_refused(value):
-    graph = sparse.csr_array(np.eye(N, k=1) + np.eye(N, k=-1)).astype(type(value))
-    graph.data[3] = value
-    with pytest.raises(ValueError, match="graph must hold finite real numbers, but holds"):
-        FALLRegressor(5).fit(X, y, graph=graph)
-
-
-@pytest.mark.parametrize("estimator", [FALLRegressor, NetworkLassoRegressor])
-def test_negative_weights_of_a_graph_are_refused(estimator):
-    graph = sparse.csr_array(-np.eye(N, k=1) - np.eye(N, k=-1))
-    with pytest.raises(ValueError, match="graph must hold weights that are not negative, but one"):
-        estimator().fit(X, y, graph=graph)
-
-
 def test_groups_without_an_order_are_refused():
     with pytest.raises(TypeError, match=r"groups must hold labels of one kind.* but holds dict"):
         REGRESSORS["search"]().fit(X, y, groups=[{}] * N)
@@ -335,15 +351,13 @@ def test_numbers_of_no_feature_are_refused(name, features):
         FALLRegressor(5, **{name: features}).fit(X, y)
 
 
-def test_a_masked_graph_is_refused():
-    graph = np.ma.array(np.eye(N, k=1) + np.eye(N, k=-1), mask=np.eye(N) > 0)
-    with pytest.raises(ValueError, match=r"graph must .* entry \(0, 0\) is masked"):
-        NetworkLassoRegressor().fit(X, y, graph)
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        (
+            lambda: FALLRegressorCV(GRID, cv=np.array(3.0)),
+            r"cv must be .* but is array\(3.\)",
+        ),
         (lambda: FALLRegressor(alpha=HUGE), "The 'alpha' parameter"),
         (lambda: FALLRegressor(anchor_alpha=HUGE), "The 'anchor_alpha' parameter"),
         (lambda: FALLRegressor(anchor_selection=[[HUGE] * 3]), "anchor_selection must hold finite"),
@@ -385,52 +399,6 @@ def test_queries_of_an_explanation_that_do_not_exist_are_refused(rows):
     explanation = FALLRegressor(5).fit(X, y).explain(X[:3])
     with pytest.raises(ValueError, match="indices must"):
         explanation.take(rows)
-
-
-# --- Functions of the user -----------------------------------------------------------------------
-
-
-def broken(*_):
-    raise KeyError("no such weight")
-
-
-def test_a_weight_function_that_fails_keeps_its_error_and_says_which_function_it_was():
-    model = FALLRegressor(weights=broken).fit(X, y)
-    with pytest.raises(KeyError, match="no such weight") as caught:
-        model.predict(X)
-    text = "".join(traceback.format_exception(caught.value))
-    assert "in broken" in text
-    assert "The function that was passed as `weights` failed." in text
-
-
-@pytest.mark.parametrize("what", ["weights", "scoring"])
-def test_a_function_that_fails_in_a_search_is_the_cause_of_the_error(what):
-    options = {"scoring": broken} if what == "scoring" else {}
-    grid = {**GRID, "weights": [broken]} if what == "weights" else GRID
-    with pytest.raises(ValueError, match=f"{what} failed with KeyError: 'no such w") as caught:
-        FALLRegressorCV(grid, random_state=0, **options).fit(X, y)
-    assert "in broken" in "".join(traceback.format_exception(caught.value.__cause__))
-
-
-def test_reasons_of_failures_are_text_that_keeps_nothing_else_alive():
-    grid = {**GRID, "weights": [broken, "uniform"]}
-    search = FALLRegressorCV(grid, random_state=0).fit(X, y)
-    reason = search.cv_results_["reason"][0]
-    assert type(reason) is str
-    assert reason == "weights failed with KeyError: 'no such weight'"
-
-
-@pytest.mark.parametrize("returned", ["x", None, 1j])
-def test_weights_that_are_no_real_numbers_are_refused(returned):
-    model = FALLRegressor(weights=lambda d: np.full(d.shape, returned)).fit(X, y)
-    with pytest.raises(ValueError, match="weights must return real numbers, but returned values"):
-        model.predict(X)
-
-
-def test_weights_whose_sum_is_infinite_count_by_their_ratios():
-    even = FALLRegressor(5, weights="uniform", random_state=0).fit(X, y)
-    huge = FALLRegressor(5, weights=lambda d: np.full(d.shape, 1e308), random_state=0).fit(X, y)
-    assert_allclose(huge.predict(X), even.predict(X))
 
 
 @pytest.mark.parametrize("scale", [1e-110, 1e-139])

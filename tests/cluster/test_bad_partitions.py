@@ -7,6 +7,7 @@ import pytest
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
+import locallinear as ll  # noqa: E402
 from locallinear import dask as on_dask  # noqa: E402
 
 
@@ -59,7 +60,8 @@ def test_weights_below_zero_are_named_with_their_partition(arrays):
 
 
 def frames(*parts):
-    return dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False)
+    each = range(len(parts))
+    return dd.from_map(parts.__getitem__, each, meta=parts[0], enforce_metadata=False)
 
 
 @pytest.fixture
@@ -73,6 +75,7 @@ def frame(arrays):
     [
         (lambda f: f.rename(columns={"age": "year"}), "Partition 1, .*feature names"),
         (lambda f: f.assign(age="old"), "Partition 1, .* column 'age' holds text, such as 'old'"),
+        (lambda f: f.assign(age="1.5"), "Partition 1, .* column 'age' holds text, such as '1.5'"),
         (lambda f: f.iloc[:0].drop(columns="age"), "Partition 1, .*feature names"),
     ],
 )
@@ -82,6 +85,40 @@ def test_a_partition_with_other_columns_or_types_is_named(frame, change, sentenc
     y = frames(frame["price"][:15], frame["price"][15 : 15 + len(change(inputs[15:]))])
     with pytest.raises(ValueError, match=sentence):
         model().fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [str, object])
+def test_numbers_in_text_are_named_wherever_the_other_partitions_have_numbers(frame, kind):
+    def halves(columns, changes):
+        text = frame[columns][15:].astype(str).astype(kind)
+        return frames(frame[columns][:15], text if changes else frame[columns][15:])
+
+    inputs, weights = ["size", "age"], frame["price"] ** 2
+    parts = frames(weights[:15], weights[15:].astype(str).astype(kind))
+    X, y = halves(inputs, False), halves("price", False)
+    fitted = model().fit(X, y)
+    for call, name in [
+        (lambda: model().fit(X, halves("price", True)), "y"),
+        (lambda: model().fit(X, y, parts), "sample_weight"),
+        (lambda: fitted.partial_fit(halves(inputs, True), y), "X"),
+        (lambda: fitted.predict(halves(inputs, True)).compute(), "X"),
+        (lambda: fitted.score(X, halves("price", True)), "y"),
+    ]:
+        words = f"Partition 1, .* {name} must hold numbers in every partition, but .*holds text"
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+@pytest.mark.parametrize("kind", [int, bool, "float32", "Float64"])
+def test_other_types_of_numbers_give_the_model_of_the_joined_frames(frame, kind):
+    inputs = frame[["size", "age"]] * 3
+    parts = [inputs[:15], (inputs[15:] // 1).astype(kind)]
+    targets = [frame["price"][:15], (frame["price"][15:] // 1).astype(kind)]
+    fitted = model().fit(frames(*parts), frames(*targets))
+    local = ll.FALLRegressor(3, random_state=0)
+    local.fit(pd.concat(parts).astype(float), pd.concat(targets).astype(float))
+    found = fitted.predict(dd.from_pandas(inputs, npartitions=2)).compute()
+    np.testing.assert_allclose(found, local.predict(inputs), rtol=1e-9)
 
 
 def test_queries_that_cannot_be_used_are_named_with_their_partition(arrays):
@@ -129,6 +166,15 @@ def test_partitions_of_unequal_lengths_are_named(arrays):
 def test_collections_that_cannot_be_used_are_refused(arrays, call, error, sentence):
     with pytest.raises(error, match=sentence):
         model().fit(*call(*arrays))
+
+
+def test_a_delayed_value_is_no_collection(arrays):
+    X, y = map(cut, arrays)
+    fitted, delayed = model().fit(X, y), dask.delayed(3)
+    calls = fitted.fit, fitted.score, lambda X, _: fitted.predict(X), lambda X, _: fitted.explain(X)
+    for call in calls:
+        with pytest.raises(TypeError, match="X must be a Dask array or a Dask frame, but is a Del"):
+            call(delayed, y)
 
 
 def test_partitions_of_x_and_y_that_cannot_be_matched_are_refused(frame):

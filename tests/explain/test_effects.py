@@ -401,7 +401,7 @@ def test_the_section_is_json_with_what_the_display_draws():
 def test_a_summary_or_feature_that_is_not_there_is_named(make_problem):
     X, y, _ = make_problem()
     model = FALLRegressor(random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"kind must be one of \['auto', .*'median'"):
+    with pytest.raises(ValueError, match=r'kind must be "auto" or .*, but is .median'):
         EffectDisplay.from_estimator(model, X, 0, kind="median")
     with pytest.raises(ValueError, match="feature must be below 3"):
         EffectDisplay.from_estimator(model, X, "age")

@@ -3,6 +3,7 @@
 More kills: LOCALLINEAR_KILLS=200 pytest tests/files/test_online.py.
 """
 
+import copy
 import gc
 import os
 import random
@@ -189,10 +190,11 @@ def test_readers_keep_the_model_that_they_took(path):
     with open_online(path) as online:
         taken = online.model
         before = taken.predict(Q)
-        taken.partial_fit(Q, 100 * Q[:, 0])
+        copy.copy(taken).partial_fit(Q, 100 * Q[:, 0])
         assert_array_equal(online.model.predict(Q), before)
         online.partial_fit(Q, -100 * Q[:, 0])
-        assert (online.model.predict(Q) != taken.predict(Q)).any()
+        assert_array_equal(taken.predict(Q), before)
+        assert (online.model.predict(Q) != before).any()
 
 
 def test_threads_take_turns(path):
@@ -405,7 +407,43 @@ def test_a_model_file_keeps_its_journal_when_the_process_changes_its_folder(
         assert online.n_calls == 1
 
 
-def test_a_model_file_has_one_journal_by_whatever_name(path):
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_model_of_an_online_model_refuses_to_learn_what_would_be_lost(kind, path):
+    MODELS[kind]().save(path)
+    with open_online(path) as online:
+        before = online.model.n_samples_fit_
+        for model in (online.model, online.numbered()[0], online.model.at_this_moment()):
+            with pytest.raises(ValueError, match=r"only to read, .* partial_fit or forget of what"):
+                change(model, 0)
+            with pytest.raises(ValueError, match="only to read, and what it learns would be lost"):
+                model.forget([0])
+            assert model.n_samples_fit_ == before
+        own = copy.copy(online.model)
+        own.forget([0])
+        assert (own.n_samples_fit_, online.model.n_samples_fit_) == (before - 1, before)
+        change(online, 0)
+        assert online.model.n_samples_fit_ > before
+        again = path.with_name("again.model")
+        online.model.save(again)
+        locallinear.load(again).forget([0])
+
+
+def test_a_hard_link_is_a_copy_with_a_journal_of_its_own(path):
+    fitted().save(path)
+    other = path.with_name("other.model")
+    os.link(path, other)
+    before = locallinear.load(path).predict(Q)
+    with open_online(path) as online, open_online(other) as second:
+        change(online, 0)
+        assert (online.n_calls, second.n_calls) == (1, 0)
+        assert_array_equal(second.model.predict(Q), before)
+        learned = online.model.predict(Q)
+    for name, expected in ((path, learned), (other, before)):
+        with open_online(name) as again:
+            assert_array_equal(again.model.predict(Q), expected)
+
+
+def test_a_model_file_has_one_journal_also_by_a_symbolic_link(path):
     fitted().save(path)
     alias = path.with_name("alias.model")
     alias.symlink_to(path)

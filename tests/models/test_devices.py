@@ -118,6 +118,16 @@ def test_a_classifier_is_the_same_in_arrays_of_any_kind(labels, asarray):
     assert isinstance(other.predict(asarray(Q)), np.ndarray) == is_text
 
 
+def test_a_score_is_the_same_in_arrays_of_any_kind(asarray):
+    of_numbers, of_classes = regressor(), FALLClassifier(12, random_state=0)
+    for model, targets in ((of_numbers, Y), (of_classes, CLASSES)):
+        expected = model.fit(X, targets).score(X + 0.1, targets, WEIGHTS)
+        model.fit(asarray(X), asarray(targets))
+        for given in (targets, asarray(targets)):
+            found = model.score(asarray(X + 0.1), given, asarray(WEIGHTS))
+            assert found == pytest.approx(expected, rel=1e-9)
+
+
 def test_single_precision_stays_single(asarray):
     small = X.astype(np.float32), Y.astype(np.float32), Q.astype(np.float32)
     other = regressor().fit(asarray(small[0]), asarray(small[1]))

@@ -53,7 +53,7 @@ def test_ordering_the_nodes_keeps_the_graph():
         (-np.ones((4, 4)), "graph must hold weights that are not negative"),
         (np.triu(np.ones((4, 4))), "graph must be symmetric"),
         (np.ones((3, 3)), r"for each of the 4 samples, but has shape \(3, 3\)"),
-        (np.full((4, 4), np.inf), "infinity"),
+        (np.full((4, 4), np.inf), "graph must hold finite numbers, but entry .* is inf"),
     ],
 )
 def test_bad_graphs_are_refused(graph, message):

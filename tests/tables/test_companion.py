@@ -203,3 +203,16 @@ def test_a_companion_of_classes_is_saved_and_one_of_other_classes_refused(path):
     forge(path, content)
     with pytest.raises(ModelFileError):
         load(path)
+
+
+@pytest.mark.parametrize("value", ["abc", [2], pd.NA, True, 10**30, 0, 2.5])
+def test_what_is_no_number_of_regimes_is_refused(model, value):
+    with pytest.raises(ValueError, match="The 'n_regimes' parameter of companion must be None or"):
+        model.companion(value)
+
+
+@pytest.mark.parametrize("value", ["x", -5, 0, np.nan, True, [1], pd.NA])
+def test_what_is_no_time_budget_of_a_companion_is_refused(model, value):
+    for n_regimes in (None, 5):
+        with pytest.raises(ValueError, match="The 'time_budget' parameter of companion must be"):
+            model.companion(n_regimes, time_budget=value)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from commands import call, refused_fit, written
 from locallinear import FALLClassifier, FALLRegressor, TableClassifier, TableRegressor, load
@@ -179,3 +180,26 @@ def test_what_a_model_does_not_have_is_said_with_what_to_use(kind, name, remedy)
     with pytest.raises(AttributeError, match=remedy):
         getattr(kind(), name)
     assert not hasattr(kind(), name)
+
+
+@pytest.mark.parametrize("rows", [None, 5, "ab", pd.NA, sparse.eye_array(3)], ids=repr)
+def test_a_score_of_what_is_no_table_is_refused_as_predict_refuses_it(rows):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = TableRegressor(FALLRegressor(3), random_state=0).fit(X, X[:, 0])
+    for ask in (model.predict, lambda X: model.score(X, [1.0])):
+        with pytest.raises((ValueError, TypeError), match=r"Expected 2D array|X is sparse, but a"):
+            ask(rows)
+
+
+def test_rows_without_a_column_get_the_same_sentence_from_all_methods():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc"))
+    model = TableRegressor(FALLRegressor(3), random_state=0).fit(frame, frame["a"] * 2)
+    for ask in (model.predict, model.explain, model.notes, lambda X: model.score(X, frame["a"])):
+        with pytest.raises(TableError, match="has no column 'c', which the model takes"):
+            ask(frame[["a", "b"]])
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 2], [3]], [[1.0, [2, 3]], [3, 4]]])
+def test_rows_of_several_lengths_are_no_table(rows):
+    with pytest.raises(ValueError, match="X must have rows of one length, but has"):
+        TableRegressor().fit(rows, [1, 2])

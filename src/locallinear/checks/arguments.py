@@ -1,5 +1,6 @@
 """Checks of what users pass beside X and y: weights, graphs, indices, features and anchors."""
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -9,8 +10,8 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
 from ..arrays import from_device
-from .inputs import LARGEST
-from .values import check_even, check_no_gaps, check_not_masked, check_numbers, sortable
+from .inputs import LARGEST, finite_numbers
+from .values import check_even, check_no_gaps, check_not_masked, sortable
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -18,11 +19,9 @@ Rows = NDArray[np.intp]
 
 def _array(values: Any, name: str, **options: Any) -> Array:
     """Numbers of a user as an array of his own; errors name the argument."""
-    check_numbers(values, name)
-    try:
-        return check_array(values, dtype=np.float64, copy=True, input_name=name, **options)
-    except OverflowError as error:
-        raise ValueError(f"{name} must hold finite numbers, but one is too large") from error
+    if not issparse(values):  # these are refused with a sentence of scikit-learn's
+        values = finite_numbers(values, name)
+    return check_array(values, dtype=np.float64, copy=True, input_name=name, **options)
 
 
 def check_sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
@@ -231,15 +230,16 @@ def check_levels(quantiles: ArrayLike) -> Array:
 
 def _short(value: Any) -> str:
     """A value as messages show it, cut where it is long."""
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def check_method(method: Any) -> str:
-    """The name of a way to make intervals."""
-    if method not in ("local", "cv+"):
-        raise ValueError(f'method must be "local" or "cv+", but is {method!r}')
-    return str(method)
+def check_name(value: Any, names: Sequence[str], argument: str) -> str:
+    """One of these names, and nothing that only compares like one."""
+    if not isinstance(value, str) or value not in names:
+        quoted = " or ".join(f'"{name}"' for name in names)
+        raise ValueError(f"{argument} must be {quoted}, but is {_short(value)}")
+    return value
 
 
 def check_several_groups(

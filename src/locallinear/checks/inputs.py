@@ -65,6 +65,7 @@ def validated_targets(
     if stays_on_device(estimator, X):
         return _targets_like_inputs(estimator, X, y, reset)
     y = from_device(y)
+    _check_named_once(y, "y")
     check_target_values(y)
     X, y = validated(estimator, X, y=y, reset=reset, multi_output=True, y_numeric=True)
     _check_magnitudes(X, "X", allow_tiny=not reset)
@@ -82,10 +83,47 @@ def validated_classes(
         check_no_gaps(y, "y", "a class")
         labels = _check_labels(np.asarray(_known_text(y)))
         return _targets_like_inputs(estimator, X, np.zeros(len(labels)), reset)[0], labels
+    _check_named_once(y, "y")
     check_no_gaps(y, "y", "a class")
     X, y = validated(estimator, X, y=_known_text(y), reset=reset)
     _check_magnitudes(X, "X", allow_tiny=not reset)
     return X, _check_labels(y)
+
+
+def checked_targets(y: Any, shape: tuple[int, ...]) -> Array:
+    """Numeric targets that predictions of this shape are compared with."""
+    y = from_device(y)
+    check_target_values(y)
+    targets = np.asarray(y, dtype=np.float64)
+    _check_one_each(targets, shape[0])
+    targets = targets.reshape(shape[0], -1)
+    n_targets = 1 if len(shape) == 1 else shape[1]
+    if targets.shape[1] != n_targets:
+        raise ValueError(
+            f"y must have the {n_targets} targets of the fitted model, but has {targets.shape[1]}"
+        )
+    _check_magnitudes(targets, "y", allow_tiny=True)
+    return targets.reshape(shape)
+
+
+def checked_labels(y: Any, predicted: NDArray) -> NDArray:
+    """Class labels (n,) that predicted ones are compared with."""
+    y = from_device(y)
+    check_no_gaps(y, "y", "a class")
+    labels = np.asarray(_known_text(y))
+    _check_one_each(labels, len(predicted))
+    labels = _check_labels(labels)
+    check_same_kind(labels, predicted)
+    return labels
+
+
+def _check_one_each(y: Any, n_samples: int) -> None:
+    """Refuse targets of which there is not one, or one row of several, per sample."""
+    if y.ndim not in (1, 2) or y.shape[0] != n_samples:
+        raise ValueError(
+            f"y must have one entry or one row per sample, so {n_samples} of them, but has the "
+            f"shape {tuple(y.shape)}"
+        )
 
 
 def _targets_like_inputs(estimator: BaseEstimator, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
@@ -97,11 +135,7 @@ def _targets_like_inputs(estimator: BaseEstimator, X: Any, y: Any, reset: bool) 
         check_target_values(y)
         y = moved(np.asarray(y, dtype=np.float64), X)
     y = xp.astype(y, X.dtype, copy=False)
-    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
-        raise ValueError(
-            f"y must have one entry or one row per sample, so {X.shape[0]} of them, but has the "
-            f"shape {tuple(y.shape)}"
-        )
+    _check_one_each(y, X.shape[0])
     if not bool(xp.all(xp.isfinite(y))):
         _check_targets_known(to_numpy(y))
     _check_magnitudes(X, "X", allow_tiny=not reset)
@@ -192,6 +226,20 @@ def check_known_labels(y: NDArray, known: NDArray) -> None:
         )
 
 
+def check_same_kind(labels: NDArray, classes: NDArray) -> None:
+    """Refuse to compare text with numbers."""
+    if kind_of(labels) != kind_of(classes):
+        raise TypeError(
+            f"y must hold labels of the kind that the model was fitted with, {kind_of(classes)}, "
+            f"but holds {kind_of(labels)}; turn them into such labels"
+        )
+
+
+def kind_of(labels: NDArray) -> str:
+    """Whether labels (n,), at least one, are text or numbers, in words."""
+    return "text" if isinstance(labels.tolist()[0], str) else "numbers"
+
+
 def _check_magnitudes(values: Array, name: str, *, allow_tiny: bool) -> None:
     """Refuse numbers with infinite squares, and columns whose squares are all lost to rounding."""
     xp = namespace(values)
@@ -238,9 +286,7 @@ def _check_cells(X: Any) -> None:
 
     Cells of other types are left to scikit-learn, whose error `validated` puts in words.
     """
-    if not getattr(getattr(X, "columns", None), "is_unique", True):
-        name = X.columns[X.columns.duplicated()][0]
-        raise ValueError(f"X must name each column once, but has two columns {name!r}; rename one")
+    _check_named_once(X, "X")
     odd = first_odd(X, "X")
     if odd is None:
         return
@@ -261,6 +307,16 @@ def _check_cells(X: Any) -> None:
     refused = cell is np.ma.masked or isinstance(cell, (*TIMES, *TEXT, *COMPLEX, np.void))
     if refused or (not place and not issparse(X)):
         check_numbers(X, "X")
+
+
+def _check_named_once(values: Any, name: str) -> None:
+    """Refuse a frame with two columns of one name."""
+    columns: Any = getattr(values, "columns", None)
+    if not getattr(columns, "is_unique", True):
+        twice = columns[columns.duplicated()][0]
+        raise ValueError(
+            f"{name} must name each column once, but has two columns {twice!r}; rename one"
+        )
 
 
 def _gap_or_infinity(X: Any) -> str | None:
@@ -351,6 +407,22 @@ def _numbers(cells: NDArray) -> Array:
     return np.array([value(cell) for cell in cells.flat], dtype=np.float64).reshape(cells.shape)
 
 
+def finite_numbers(values: Any, name: str) -> NDArray:
+    """Numbers beside X and y, of which none is missing or infinite, as an array."""
+    check_numbers(values, name)
+    cells = np.asarray(values)
+    if cells.dtype.kind in "fOSUT":
+        cells = _numbers(cells)
+        odd = np.argwhere(~np.isfinite(cells))
+        if len(odd):
+            place = tuple(odd[0].tolist())
+            where = f"entry {place[0] if len(place) == 1 else place}" if place else "it"
+            raise ValueError(
+                f"{name} must hold finite numbers, but {where} is {cells[place]}; replace it"
+            )
+    return cells
+
+
 def _column_name(X: Any, j: int) -> str:
     """A column as messages name it: by its name in a frame, else by its number."""
     names = getattr(X, "columns", None)
@@ -359,7 +431,7 @@ def _column_name(X: Any, j: int) -> str:
 
 def _check_labels(y: NDArray) -> NDArray:
     """Class labels (n,), all of one type."""
-    if y.dtype == object:
+    if y.dtype.kind in "OV":
         sortable(y, "y")
     check_classification_targets(y)
     return column_or_1d(y)

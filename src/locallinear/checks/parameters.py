@@ -31,6 +31,8 @@ class Floats(Numbers):
 
 POSITIVE_COUNT = Numbers(Integral, 1, None, closed="left")
 
+TIME_BUDGET: list = [None, Floats(Real, 0, None, closed="neither")]
+
 # Numbers of threads, each of which begins; a negative number is counted from that of processors.
 N_JOBS: list = [
     None,
@@ -82,6 +84,14 @@ def check_seed(random_state: Any, caller: str) -> None:
     """Refuse what is no `random_state` of a method."""
     allowed = {"random_state": ["random_state"]}
     validate_parameter_constraints(allowed, {"random_state": random_state}, caller)
+
+
+def check_companion(n_regimes: Any, time_budget: Any, caller: str) -> None:
+    """Refuse what is no number of regimes or no time budget of a companion."""
+    # As many regimes as there can be samples in memory.
+    allowed = {"n_regimes": [None, Numbers(Integral, 1, 2**31, closed="both")]}
+    given = {"n_regimes": n_regimes, "time_budget": time_budget}
+    validate_parameter_constraints(allowed | {"time_budget": TIME_BUDGET}, given, caller)
 
 
 def check_stored_parameters(estimator: BaseEstimator) -> None:

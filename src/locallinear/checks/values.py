@@ -48,6 +48,7 @@ def check_not_masked(values: Any, name: str) -> None:
 def check_no_gaps(values: Any, name: str, what: str) -> None:
     """Refuse labels of samples of which one is missing; `what` is what each sample must have."""
     check_not_masked(values, name)
+    check_even(values, name)
     # Text would swallow a NaN: np.asarray(["a", nan]) holds the text "nan".
     labels = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if labels.ndim != 1 or labels.dtype.kind not in "OfMmT":
@@ -64,6 +65,11 @@ def sortable(labels: Any, name: str) -> NDArray:
     """Labels as an array, refused unless they are of one kind that has an order."""
     check_even(labels, name)
     found = np.asarray(labels)
+    if found.dtype.names is not None:
+        raise TypeError(
+            f"{name} must hold one label per sample, but holds records of "
+            f"{', '.join(found.dtype.names)}; pass one of these fields"
+        )
     try:
         np.unique(found)
     except TypeError:
@@ -113,8 +119,9 @@ def first_odd(values: Any, name: str) -> tuple[Place, Any] | None:
     if _only_numbers(values, name):
         return None
     for place, cell in _cells(values):
-        # NumPy has a number for the NaT of an array of times.
+        # NumPy has a number for the NaT of an array of times. A gap alone is no array of gaps.
         is_odd = cell is np.ma.masked or isinstance(cell, np.datetime64 | np.timedelta64)
+        is_odd |= not place and cell is not None
         if not is_number(cell) and (is_odd or not is_missing(cell)):
             return place, cell.item() if isinstance(cell, np.str_ | np.bytes_) else cell
     return None
@@ -131,9 +138,9 @@ def _only_numbers(values: Any, name: str) -> bool:
         return values.dtype.kind in tuple("fiub") and not np.ma.is_masked(values)
     dtypes = getattr(values, "dtypes", None)  # of the columns of a frame
     if hasattr(values, "columns") and isinstance(dtypes, Iterable):
-        return all(map(_is_number_dtype, dtypes))
+        return all(map(is_number_dtype, dtypes))
     if hasattr(values, "dtype"):
-        return _is_number_dtype(values.dtype)
+        return is_number_dtype(values.dtype)
     return _is_number_type(type(values))
 
 
@@ -163,7 +170,7 @@ def _is_number_type(kind: type) -> bool:
     return issubclass(kind, NUMBERS) and not issubclass(kind, np.timedelta64)
 
 
-def _is_number_dtype(dtype: Any) -> bool:
+def is_number_dtype(dtype: Any) -> bool:
     """Whether a type of NumPy, of pandas or of polars has real numbers and gaps alone."""
     if hasattr(dtype, "kind"):
         return dtype.kind in tuple("fiub")

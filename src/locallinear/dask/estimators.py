@@ -2,7 +2,6 @@
 
 from typing import Any, Self
 
-import dask
 import dask.array as da
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +12,7 @@ from ..kernels.local.probabilities import class_probabilities
 from ..models import estimators as local
 from .fall import DaskFALL
 from .inputs import partitions_of
+from .scores import accuracy_of, r2_of
 from .tables import Tables
 
 Array = NDArray[np.float64]
@@ -114,19 +114,8 @@ neighborhood_features, assignment_neighbors, n_jobs, random_state
         ----------
         X, y, sample_weight : as for `fit`
         """
-        y, predicted = as_array(y), self.predict(X)
-        weights = da.ones_like(y, dtype=np.float64)
-        if sample_weight is not None:
-            given = as_array(sample_weight)
-            weights = weights * (given if y.ndim == 1 else given[:, None])
-        mean = (weights * y).sum(axis=0) / weights.sum(axis=0)
-        left = (weights * (y - predicted) ** 2).sum(axis=0)
-        around = (weights * (y - mean) ** 2).sum(axis=0)
-        errors, spread = (np.atleast_1d(found) for found in dask.compute(left, around))
-        # scikit-learn's values where a target does not vary.
-        flat = np.where(errors == 0, 1.0, 0.0)
-        shares = np.divide(errors, spread, out=1 - flat, where=spread > 0)
-        return float(np.mean(1 - shares))
+        given = X, y, sample_weight, self.predict(X)
+        return r2_of(self._like(), *given, len(self._target_names))
 
 
 class FALLClassifier(ClassifierMixin, DaskFALL):
@@ -228,18 +217,8 @@ feature_names_in_
         ----------
         X, y, sample_weight : as for `fit`
         """
-        right = as_array(y) == self.predict(X)
-        weights = da.ones_like(right, dtype=np.float64)
-        if sample_weight is not None:
-            weights = weights * as_array(sample_weight)
-        hits, total = dask.compute((weights * right).sum(), weights.sum())
-        return float(hits / total)
-
-
-def as_array(values: Any) -> da.Array:
-    """A Dask array, series or frame as an array."""
-    partitions_of(values, "y")
-    return values if isinstance(values, da.Array) else values.to_dask_array()
+        given = X, y, sample_weight, self.predict(X)
+        return accuracy_of(self._like(), *given, self.classes_)
 
 
 def _probabilities(scores: Array, given: dict[str, float]) -> Array:

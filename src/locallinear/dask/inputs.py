@@ -17,12 +17,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..checks.arguments import check_sample_weights
-from ..checks.inputs import validated_classes, validated_queries, validated_targets
+from ..checks.inputs import (
+    check_same_kind,
+    kind_of,
+    validated_classes,
+    validated_queries,
+    validated_targets,
+)
+from ..checks.values import TEXT, is_number_dtype
 from .partition import Table
 
 Array = NDArray[np.float64]
 
 KINDS = "a Dask array or a Dask frame"
+NAMES = ("X", "y", "sample_weight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +44,16 @@ class Collection:
     meta : an empty frame or series with the names, or None for an array
     n_columns : int or None
         None for what has one dimension.
+    numbers : tuple of bool
+        For each column of a frame, and once for an array or a series: whether its type is one of
+        numbers.
     """
 
     partitions: list[Delayed]
     sizes: tuple[int, ...] | None
     meta: Any
     n_columns: int | None
+    numbers: tuple[bool, ...]
 
     @property
     def names(self) -> list[str] | None:
@@ -58,7 +70,8 @@ def partitions_of(values: Any, name: str, like: Collection | None = None) -> Col
     With `like`, the partitions of X, both must have the same partitions; an array whose sizes are
     known is cut as X is.
     """
-    if not is_dask_collection(values) or not hasattr(values, "ndim"):
+    # A Delayed answers to any name.
+    if not is_dask_collection(values) or not isinstance(getattr(values, "ndim", None), int):
         raise TypeError(
             f"{name} must be {KINDS}, but is a {type(values).__name__}; make one with "
             "dask.array.from_array or dask.dataframe.from_pandas, or use the model of locallinear "
@@ -68,7 +81,9 @@ def partitions_of(values: Any, name: str, like: Collection | None = None) -> Col
         raise ValueError(f"{name} must have two dimensions, but has {values.ndim}")
     if not isinstance(values, da.Array):
         n_columns = len(values.columns) if values.ndim == 2 else None
-        found = Collection(list(values.to_delayed()), None, values._meta, n_columns)
+        types = values.dtypes if values.ndim == 2 else [values.dtype]
+        numbers = tuple(map(is_number_dtype, types))
+        found = Collection(list(values.to_delayed()), None, values._meta, n_columns, numbers)
     else:
         found = _blocks_of(values, name, like)
     if like is not None:
@@ -92,9 +107,10 @@ def _blocks_of(values: da.Array, name: str, like: Collection | None) -> Collecti
         values = values.rechunk({0: like.sizes})
     blocks = values.to_delayed()
     sizes = tuple(int(size) for size in values.chunks[0]) if known else None
+    numbers = (is_number_dtype(values.dtype),)
     if values.ndim == 2:
-        return Collection(list(blocks[:, 0]), sizes, None, values.shape[1])
-    return Collection(list(blocks), sizes, None, None)
+        return Collection(list(blocks[:, 0]), sizes, None, values.shape[1], numbers)
+    return Collection(list(blocks), sizes, None, None, numbers)
 
 
 def _check_alike(found: Collection, name: str, like: Collection) -> None:
@@ -139,7 +155,13 @@ def check_n_targets(y: Collection, n_targets: int | None) -> None:
 
 
 def check_table(
-    number: int, like: BaseEstimator, n_targets: int | None, X: Any, y: Any, sample_weight: Any
+    number: int,
+    like: BaseEstimator,
+    n_targets: int | None,
+    numbers: Sequence[tuple[bool, ...]],
+    X: Any,
+    y: Any,
+    sample_weight: Any,
 ) -> Table:
     """The samples of one partition after all checks; an error names the partition.
 
@@ -148,8 +170,11 @@ def check_table(
     number : of the partition
     like : an estimator that knows the number of features, and their names if any
     n_targets : the number of targets; None for classes
+    numbers : those of the collections of X, y and the weights, if there are any
     """
     with _Naming(number):
+        for values, name, of_numbers in zip((X, y, sample_weight), NAMES, numbers, strict=False):
+            _check_no_text(values, name, of_numbers)
         lengths = [len(part) for part in (X, y, sample_weight) if part is not None]
         if len(set(lengths)) > 1:
             raise ValueError(
@@ -177,13 +202,40 @@ def _empty_table(
     return Table(np.empty((0, like.n_features_in_)), y, weights)
 
 
-def check_rows(number: int, like: BaseEstimator, X: Any) -> Array:
-    """The queries of one partition after all checks; an error names the partition."""
+def check_comparable(number: int, labels: NDArray, classes: NDArray) -> None:
+    """Refuse labels of another kind than the model's classes; an error names the partition."""
     with _Naming(number):
+        check_same_kind(labels, classes)
+
+
+def check_rows(number: int, like: BaseEstimator, numbers: tuple[bool, ...], X: Any) -> Array:
+    """The queries of one partition after all checks; an error names the partition.
+
+    `numbers` are those of their collection.
+    """
+    with _Naming(number):
+        _check_no_text(X, "X", numbers)
         if not len(X):
             validate_data(like, X, reset=False, skip_check_array=True)
             return np.empty((0, like.n_features_in_))
         return validated_queries(like, X)
+
+
+def _check_no_text(values: Any, name: str, numbers: tuple[bool, ...]) -> None:
+    """Refuse text in a partition of what has numbers elsewhere, also text that reads as one."""
+    columns, names = [values], [""]
+    if hasattr(values, "columns"):
+        columns = [values.iloc[:, j] for j in range(values.shape[1])]
+        names = [f"column {str(label)!r} " for label in values.columns]
+    for column, label, expected in zip(columns, names, numbers, strict=False):
+        cells = np.asarray(column)
+        if expected and cells.dtype.kind in "OSUT":
+            text = next((cell for cell in cells.flat if isinstance(cell, TEXT)), None)
+            if text is not None:
+                raise ValueError(
+                    f"{name} must hold numbers in every partition, but {label}holds text, such as "
+                    f"{str(text)!r}; turn it into numbers"
+                )
 
 
 class _Naming:
@@ -203,7 +255,7 @@ class _Naming:
 
 def merged_classes(found: Sequence[NDArray]) -> NDArray:
     """All classes, from those of each partition; those of all partitions must be of one kind."""
-    kinds = {p: _kind(labels) for p, labels in enumerate(found) if len(labels)}
+    kinds = {p: kind_of(labels) for p, labels in enumerate(found) if len(labels)}
     first = next(iter(kinds))
     for p, kind in kinds.items():
         if kind != kinds[first]:
@@ -212,7 +264,3 @@ def merged_classes(found: Sequence[NDArray]) -> NDArray:
                 f"{kinds[first]} in partition {first}; turn all labels into text with str"
             )
     return np.unique(np.concatenate([found[p] for p in kinds]))
-
-
-def _kind(labels: NDArray) -> str:
-    return "text" if isinstance(labels.tolist()[0], str) else "numbers"

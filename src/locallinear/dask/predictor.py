@@ -85,7 +85,7 @@ class DaskPredictor(Named):
         check_known_features(like, queries)
         layer = Layer(answer.__name__)
         blocks = [
-            layer.task(check_rows, number, like, block)
+            layer.task(check_rows, number, like, queries.numbers, block)
             for number, block in enumerate(queries.partitions)
         ]
         groups, sizes = _grouped(layer, blocks, queries.sizes)

@@ -139,6 +139,7 @@ class FALLRegressorCV(RegressorMixin, MultiOutputMixin, DaskSearchCV):
     """
 
     _local, _estimator = local.FALLRegressorCV, FALLRegressor
+    score = DaskSearchCV.score  # that of RegressorMixin would bring all values here
 
 
 class FALLClassifierCV(ClassifierMixin, DaskSearchCV):
@@ -158,6 +159,7 @@ class FALLClassifierCV(ClassifierMixin, DaskSearchCV):
     """
 
     _local, _estimator = local.FALLClassifierCV, FALLClassifier
+    score = DaskSearchCV.score  # that of ClassifierMixin would bring all values here
 
     def predict_proba(self, X: Any) -> da.Array:
         """Predict the probabilities of the classes with the best estimator."""

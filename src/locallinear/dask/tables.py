@@ -112,18 +112,27 @@ def read_tables(
 
     `like` and `n_targets` as for `inputs.check_table`.
     """
+    kept = dask.persist(*checked_tables(X, y, sample_weight, like, n_targets))
+    facts = dask.compute(*(delayed(_facts)(table, n_targets is None) for table in kept))
+    return Tables(kept, facts, sample_weight is not None)
+
+
+def checked_tables(
+    X: Collection, y: Any, sample_weight: Any, like: BaseEstimator, n_targets: int | None
+) -> list[Delayed]:
+    """The tasks that check the partitions, of a `Table` each; parameters as for `read_tables`."""
     of_y = partitions_of(y, "y", X)
     check_n_targets(of_y, n_targets)
     weights: list[Any] = [None] * len(X.partitions)
+    numbers = [X.numbers, of_y.numbers]
     if sample_weight is not None:
-        weights = partitions_of(sample_weight, "sample_weight", X).partitions
-    checked = [
-        delayed(check_table)(number, like, n_targets, *part)
+        of_weights = partitions_of(sample_weight, "sample_weight", X)
+        weights = of_weights.partitions
+        numbers.append(of_weights.numbers)
+    return [
+        delayed(check_table)(number, like, n_targets, numbers, *part)
         for number, part in enumerate(zip(X.partitions, of_y.partitions, weights, strict=True))
     ]
-    kept = dask.persist(*checked)
-    facts = dask.compute(*(delayed(_facts)(table, n_targets is None) for table in kept))
-    return Tables(kept, facts, sample_weight is not None)
 
 
 def _facts(table: Table, classify: bool) -> Facts:

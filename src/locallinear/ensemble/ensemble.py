@@ -22,6 +22,7 @@ from ..checks.inputs import check_queries
 from ..checks.parameters import (
     N_JOBS,
     POSITIVE_COUNT,
+    TIME_BUDGET,
     Floats,
     Numbers,
     check_stored_parameters,
@@ -56,13 +57,13 @@ class Ensemble(ChoosesKinds):
     """What both ensembles share: everything but the meaning of the targets."""
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_estimators": [POSITIVE_COUNT],
+        "n_estimators": [Numbers(Integral, 1, 2**31, closed="both")],
         "max_features": [Floats(Real, 0, 1, closed="right")],
         "n_neighborhoods": [POSITIVE_COUNT],
         "search": [StrOptions(set(GRIDS)), dict, None],
         "cv": [None, "cv_object"],
         "max_samples": [None, Numbers(Integral, 2, None, closed="left")],
-        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
+        "time_budget": TIME_BUDGET,
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import MultiOutputMixin, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 
 from ..checks.inputs import (
@@ -14,6 +14,7 @@ from ..checks.inputs import (
     validated_classes,
     validated_targets,
 )
+from ..checks.scores import ScoredClasses, ScoredNumbers
 from ..io import register
 from ..models.calibration import Calibrated, calibration_of, scores_of_all
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -26,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 @register
-class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensemble):
+class FALLEnsembleRegressor(Intervals, ScoredNumbers, MultiOutputMixin, Ensemble):
     """The mean of FALL regressors with different neighbourhoods.
 
     The neighbourhoods of each member use a random part of the features (features that decide more
@@ -177,7 +178,7 @@ class FALLEnsembleRegressor(Intervals, RegressorMixin, MultiOutputMixin, Ensembl
 
 
 @register
-class FALLEnsembleClassifier(ClassSets, ClassifierMixin, Calibrated, Ensemble):
+class FALLEnsembleClassifier(ClassSets, ScoredClasses, Calibrated, Ensemble):
     """The mean of FALL classifiers with different neighbourhoods.
 
     The neighbourhoods of each member use a random part of the features; its models use all

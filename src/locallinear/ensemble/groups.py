@@ -37,6 +37,7 @@ def plan_groups(
     makes one group. The groups come in an order that mixes the kinds evenly.
     """
     n_groups = np.zeros(len(kinds), dtype=np.intp)
+    n_neighborhoods = min(n_neighborhoods, int(counts.sum()))  # more make no difference
     for i in np.flatnonzero(counts).tolist():
         wanted = max(1, round(counts[i] * n_neighborhoods / counts.sum()))
         n_groups[i] = min(wanted, counts[i]) if has_chance(kinds[i], template) else 1

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks.arguments import check_name
 from ..kernels.logs import exponential
 from .drawing import SLATE, axes, label
 from .how_sure import COVERAGE, DEVIATIONS, UNSEEN, how_sure, pulls_on, slope_errors
@@ -262,8 +263,6 @@ class ContributionDisplay:
         -------
         self
         """
-        if reference not in REFERENCES:
-            raise ValueError(f"reference must be one of {REFERENCES}, but is {reference!r}")
         steps = self.steps(max_features, reference)
         if self.is_constant:  # bars of features would be rounding
             steps = steps[: 1 if reference == "baseline" else 0]
@@ -335,6 +334,7 @@ class ContributionDisplay:
 
     def steps(self, max_features: int = 10, reference: str = "baseline") -> list[Step]:
         """The steps from the start to the prediction, with the numbers of the features."""
+        check_name(reference, REFERENCES, "reference")
         steps: list[Step] = []
         parts, layered = self.contributions, reference == "baseline"
         if reference == "mean" and self.at_average is not None:

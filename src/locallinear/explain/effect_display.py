@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks.arguments import check_name
 from .drawing import ORANGE, PALE, TEAL, axes
 from .effect_parts import parts_of
 from .effects import KINDS, MOST_CURVES, MOST_ROWS, Effect, effect_of_part, sentence, target_words
@@ -113,8 +114,7 @@ class EffectDisplay:
         max_rows : int, default=300
             Of more rows, a sample is used.
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {list(KINDS)}, but is {kind!r}")
+        check_name(kind, KINDS, "kind")
         view = view_of(estimator)
         t = number_of(target, view.target_names, "target")
         j, cycle = _column_of(view, feature)

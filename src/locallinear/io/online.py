@@ -20,6 +20,12 @@ from ..runtime.files import sync_folder
 from .journal import Journal, JournalError
 from .model_file import model_path, read_model, write_model
 
+# What `OnlineModel.model` says where it should learn.
+ONLY_READ = (
+    "this model is only to read, and what it learns would be lost: call partial_fit or forget of "
+    "what open_online returned, or take a copy.copy(model) that is your own"
+)
+
 
 def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     """Open a model file for a service that learns.
@@ -27,8 +33,9 @@ def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     What the model learns and forgets goes into a journal beside the file, `path` with ``.journal``
     behind it: an SQLite database without pickle or code. When a call returns, it is durable. A
     process that is killed at any moment loses nothing that a call had returned for; opening the
-    file again applies what the journal has. One process at a time can have the file open; another
-    one is told who has it.
+    file again applies what the journal has. One process at a time can have the file open, also by
+    a symbolic link; another one is told who has it. A hard link is a copy, with a journal of its
+    own.
 
     Parameters
     ----------
@@ -56,8 +63,8 @@ def open_online(path: str | Path, *, fsync: bool = True) -> "OnlineModel":
     ...     online.model.predict([[3.0]])
     array([9.])
     """
-    # Links are followed, and folders named in full: a file has one journal by whatever name, and
-    # keeps it when the process changes its folder.
+    # Symbolic links are followed, and folders named in full: a file keeps its one journal when the
+    # process changes its folder. A hard link is another file as soon as one of them is written.
     return OnlineModel(Path(os.path.realpath(model_path(path))), fsync=fsync)
 
 
@@ -105,7 +112,10 @@ class OnlineModel:
 
     @property
     def model(self) -> Any:
-        """The model as it is now. What others learn later does not reach it."""
+        """The model as it is now, to read: it refuses to learn, since nobody would write that down.
+
+        What others learn later does not reach it. `copy.copy` of it may learn.
+        """
         return self.numbered()[0]
 
     @property
@@ -116,7 +126,7 @@ class OnlineModel:
     def numbered(self) -> tuple[Any, int]:
         """The model as it is now, and the number of the last call that it holds."""
         model, number = self._state
-        return model.at_this_moment(), number
+        return model.only_to_read(ONLY_READ), number
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> int:
         """Add samples, durably; parameters as for the model's `partial_fit`.
@@ -154,7 +164,7 @@ class OnlineModel:
         with self._turn:
             self._check_open()
             self._catch_up()  # an interrupted call can be in the journal and not in the model
-            changed = self.model
+            changed = self._state[0].at_this_moment()
             call = change(changed)
             number = self._journal.append(call)
             self._state = changed, number

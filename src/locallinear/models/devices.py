@@ -5,15 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import AnyArray, precision
+from ..checks.arguments import check_name
 from ..runtime.extras import extra
 
 
 def an_array_on(device: Any, dtype: str | None, like: AnyArray) -> AnyArray:
     """An empty array on a device, of the precision that `dtype` names, or else of `like`."""
-    if dtype not in (None, "float32", "float64"):
-        raise ValueError(
-            f'dtype must be "float32" or "float64", the precisions of models, but is {dtype!r}'
-        )
+    if dtype is not None:
+        check_name(dtype, ("float32", "float64"), "dtype")
     if isinstance(device, str) and device == "cpu":
         return np.empty(0)
     dtype = dtype or ("float64" if precision(like) < 1e-10 else "float32")

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import MultiOutputMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import is_numpy, moved, namespace
@@ -16,6 +16,7 @@ from ..checks.inputs import (
     validated_classes,
     validated_targets,
 )
+from ..checks.scores import ScoredClasses, ScoredNumbers
 from ..io import register
 from .calibration import Calibrated
 from .fall import FALL
@@ -26,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 @register
-class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
+class FALLRegressor(Intervals, ScoredNumbers, MultiOutputMixin, FALL):
     """Fast anchor-regularised local linear regression.
 
     Each training sample has its own linear model, which is pulled towards the best of several
@@ -237,7 +238,7 @@ class FALLRegressor(Intervals, RegressorMixin, MultiOutputMixin, FALL):
 
 
 @register
-class FALLClassifier(ClassSets, ClassifierMixin, Calibrated, FALL):
+class FALLClassifier(ClassSets, ScoredClasses, Calibrated, FALL):
     """Fast anchor-regularised local linear classification.
 
     FALL on one target per class, 1 for the samples of the class and 0 for the others. The

@@ -236,7 +236,7 @@ class FALL(HowSure, Predictor):
         >>> type(model.to("cpu").anchor_models_).__name__
         'ndarray'
         """
-        with self.writing():
+        with self.writing(learns=False):
             fitted = self.fitted
             self._fitted = fitted.moved(an_array_on(device, dtype, fitted.models))
             self._known = {}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks.arguments import check_coverage, check_levels, check_method, check_several_groups
+from ..checks.arguments import check_coverage, check_levels, check_name, check_several_groups
 from ..checks.devices import check_on_processor
 from ..checks.inputs import check_queries
 from ..kernels.local.combine import margins
@@ -16,6 +16,9 @@ from .cv_plus import CVPlus
 from .influence import Influence
 
 Array = NDArray[np.float64]
+
+# Ways to make intervals.
+METHODS = ("local", "cv+")
 
 
 def _warn_if_too_few(n: float, coverage: float, *, missed_at: int) -> None:
@@ -178,7 +181,7 @@ class Intervals(HowSure):
         half = (1.0 - check_coverage(coverage)) / 2
         levels = np.array([half, 1.0 - half])
         grouped = now.numbered_groups(groups)
-        if check_method(method) == "local":
+        if check_name(method, METHODS, "method") == "local":
             known = now.conformal(grouped)
             found = known.quantiles(X, levels)
             _warn_if_too_few(known.weights.sum(), coverage, missed_at=2)

@@ -19,9 +19,9 @@ from sklearn.base import BaseEstimator
 
 from ..runtime.interrupts import interruptible
 
-# Belongs to one estimator in one process: whose turn it is to write, and what was computed once
-# from the samples (see `intervals`).
-NOT_COPIED = ("_turn", "_known")
+# Belongs to one estimator in one process: whose turn it is to write, what was computed once from
+# the samples (see `intervals`), and why it refuses to learn.
+NOT_COPIED = ("_turn", "_known", "_only_read")
 
 
 def same_states(members: Sequence[Any], states: Sequence[tuple[Any, ...]]) -> bool:
@@ -62,9 +62,20 @@ class Moments(BaseEstimator):
         now.__dict__ = self.__dict__.copy()
         return now
 
+    def only_to_read(self, why: str) -> Self:
+        """The estimator as it is now, which refuses to learn or forget with this sentence."""
+        now = self.at_this_moment()
+        now.__dict__["_only_read"] = why
+        return now
+
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Context for one writer at a time; readers do not wait for it."""
+    def writing(self, *, learns: bool = True) -> Iterator[None]:
+        """Context for one writer at a time; readers do not wait for it.
+
+        `learns` says whether what is fitted becomes another model.
+        """
+        if learns and "_only_read" in self.__dict__:
+            raise ValueError(self.__dict__["_only_read"])
         # Made when it is first needed: scikit-learn allows an __init__ nothing but parameters.
         with self.__dict__.setdefault("_turn", RLock()), interruptible():
             yield

@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from ..checks.arguments import check_graph, check_not_negative
-from ..checks.inputs import LARGEST
-from ..checks.values import check_numbers
+from ..checks.inputs import LARGEST, finite_numbers
+from ..checks.values import check_even
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -58,12 +58,16 @@ def check_edge_penalties(alpha: float, weights: Array) -> Array:
 
 
 def _as_sparse(graph: Any) -> sparse.csr_array:
+    check_even(graph, "graph")
     if not sparse.issparse(graph) and np.ndim(graph) != 2:
         raise ValueError(
             "graph must be a sparse matrix or an array with one row and one column per sample, "
             f"but is a {type(graph).__name__} of {np.ndim(graph)} dimensions; "
             "sklearn.neighbors.kneighbors_graph makes one, and sample weights are not supported"
         )
-    check_numbers(graph.data if sparse.issparse(graph) else graph, "graph")
+    if sparse.issparse(graph):
+        finite_numbers(graph.data, "graph")
+    else:
+        graph = finite_numbers(graph, "graph")
     graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
     return sparse.csr_array(graph)

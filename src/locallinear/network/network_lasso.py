@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, MultiOutputMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
 from ..checks.inputs import check_queries, validated_targets
 from ..checks.parameters import POSITIVE_COUNT, Floats
+from ..checks.scores import ScoredNumbers
 from ..geometry.neighbors import Neighbors
 from ..kernels.local.combine import distance_weights
 from ..kernels.network.geometric_median import geometric_median_weights
@@ -32,7 +33,7 @@ NEGLIGIBLE = 1e-6
 SAMPLES_IN_CACHE = 5_000
 
 
-class NetworkLassoRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class NetworkLassoRegressor(MultiOutputMixin, ScoredNumbers, BaseEstimator):
     """One linear model per sample; neighbours in a graph are pulled towards equal models.
 
     Minimises Σ_i ||y_i − W_iᵀ x_i||² + alpha Σ_(j,k) r_jk ||W_j − W_k||_F over models W_i that

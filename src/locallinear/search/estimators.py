@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.inputs import validated_classes, validated_targets
+from ..checks.scores import ScoredClasses, ScoredNumbers
 from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
 from ..models.intervals import ClassSets, Intervals
@@ -30,7 +31,7 @@ Rows = NDArray[np.intp]
 
 
 @register
-class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, SearchCV):
+class FALLRegressorCV(Intervals, ScoredNumbers, MultiOutputMixin, SearchCV):
     """FALLRegressor with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored, on at most `max_samples` samples, exactly as fitting
@@ -125,7 +126,7 @@ class FALLRegressorCV(Intervals, RegressorMixin, MultiOutputMixin, SearchCV):
 
 
 @register
-class FALLClassifierCV(ClassSets, ClassifierMixin, SearchCV):
+class FALLClassifierCV(ClassSets, ScoredClasses, SearchCV):
     """FALLClassifier with its parameters chosen by exhaustive cross-validation.
 
     Every configuration of the grid is scored, on at most `max_samples` samples, exactly as fitting

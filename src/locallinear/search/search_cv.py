@@ -9,7 +9,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_sample_weights, check_some_weight
 from ..checks.inputs import all_classes
-from ..checks.parameters import GEOMETRY, N_JOBS, Floats, Numbers
+from ..checks.parameters import GEOMETRY, N_JOBS, TIME_BUDGET, Numbers
 from ..models.fall import FALL
 from ..models.samples import counted_rows
 from ..runtime.budgets import Budget
@@ -52,7 +52,7 @@ class SearchCV(MetaEstimatorMixin, AnswersAsBest):
         "grid": [StrOptions(set(GRIDS)), dict],
         "cv": ["cv_object"],
         "max_samples": [None, Numbers(Integral, 2, None, closed="left")],
-        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
+        "time_budget": TIME_BUDGET,
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "prefer": [StrOptions({"accurate", "simple"})],
         "n_jobs": N_JOBS,

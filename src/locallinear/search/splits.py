@@ -59,6 +59,11 @@ def make_splits(
 
 def _pairs(cv: Iterable[Any]) -> list[tuple[Any, Any]]:
     """The splits that a user gives as rows, each of which must be a pair."""
+    if isinstance(cv, np.ndarray) and cv.ndim == 0:
+        raise ValueError(
+            f"cv must be a number of folds, a splitter or a list of splits, but is {cv!r}; pass "
+            "a number such as 3"
+        )
     pairs = []
     for pair in cv:
         try:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks.parameters import check_companion
 from ..models.explanation import LocalExplanation
 from ..models.moments import Kept, Moments
 from ..runtime.interrupts import interrupts_end_it
@@ -112,6 +113,7 @@ class TableAnswers(Moments):
             variance of this model's predictions that it has on rows that neither had seen.
         """
         check_is_fitted(self)
+        check_companion(n_regimes, time_budget, "companion")
         now = self.at_this_moment()
         kept = now._kept_companion(n_regimes)
         if kept is not None:

@@ -110,6 +110,7 @@ class Encoding:
 
     def unseen(self, table: Table) -> list[str]:
         """A sentence per column of the table with cells that the model does not know."""
+        table.require(self.names, "which the model takes")
         notes = (column.unseen(table) for column in self.columns)
         return [note for note in notes if note is not None]
 

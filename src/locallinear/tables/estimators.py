@@ -7,13 +7,14 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import MultiOutputMixin, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks.inputs import check_classes
+from ..checks.scores import ScoredClasses, ScoredNumbers
 from ..ensemble.estimators import FALLEnsembleClassifier, FALLEnsembleRegressor
 from ..io import register
 from ..models.estimators import FALLClassifier, FALLRegressor
@@ -29,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 @register
-class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
+class TableRegressor(ScoredNumbers, MultiOutputMixin, NumericTargets):
     """Regression on a raw table: text, categories, dates and gaps as they are.
 
     Columns are understood and become features, parameters are chosen by cross-validation, and
@@ -246,7 +247,7 @@ class TableRegressor(RegressorMixin, MultiOutputMixin, NumericTargets):
 
 
 @register
-class TableClassifier(ClassifierMixin, TableEstimator):
+class TableClassifier(ScoredClasses, TableEstimator):
     """Classification of the rows of a raw table: text, categories, dates and gaps as they are.
 
     Columns are understood and become features, parameters are chosen by cross-validation,

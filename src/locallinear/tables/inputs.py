@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import validate_data
 
 from ..checks.arguments import check_groups, check_sample_weights
-from ..checks.values import check_not_masked
+from ..checks.values import check_even, check_not_masked
 from .cells import pandas_module
 from .encoding import Encoding
 from .table import Table, TableError, array_names, as_table, collected
@@ -110,6 +110,7 @@ def _first_table(estimator: BaseEstimator, X: Any) -> Table:
 
 def _checked_array(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray:
     check_not_masked(X, "X")
+    check_even(X, "X")
     values = np.asarray(X)
     numeric = values.dtype.kind in "biufc"
     return validate_data(

@@ -8,7 +8,6 @@ m targets.
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks.arguments import check_groups, check_sample_weights, check_some_weight
 from ..checks.inputs import all_classes
-from ..checks.parameters import N_JOBS, Floats
+from ..checks.parameters import N_JOBS, TIME_BUDGET
 from ..io import save
 from ..models.moments import Kept
 from ..runtime.budgets import Budget
@@ -56,7 +55,7 @@ class TableEstimator(TableAnswers):
 
     _parameter_constraints: ClassVar[dict] = {
         "prefer": [StrOptions({"accurate", "simple"})],
-        "time_budget": [None, Floats(Real, 0, None, closed="neither")],
+        "time_budget": TIME_BUDGET,
         "types": [None, dict],
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],
@@ -222,11 +221,11 @@ class TableEstimator(TableAnswers):
 
     def _to_score(self, X: Any, y: Any) -> tuple[Any, NDArray]:
         """Rows and their targets, which y holds or names, as scikit-learn's scores take them."""
-        check_is_fitted(self)
         X = collected(X)
+        table = self.read(X)
         targets = self._targets_of(X, y, reads_text=not self._is_classifier)
-        self._check_lengths(X, targets)
-        return X, targets
+        self._check_lengths(table, targets)
+        return table, targets
 
     def forget(self, indices: ArrayLike) -> Self:
         """Remove rows, by their numbers in the order in which they came.

@@ -36,8 +36,8 @@ def class_labels(y: Any, who: str) -> tuple[NDArray, list[str]]:
     check_no_gaps(y, "y", "a class")
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     labels = column_or_1d(values, warn=True)
-    if labels.dtype.kind in "OT":
-        labels = sortable(labels.astype(object), "y")
+    if labels.dtype.kind in "OTV":
+        labels = sortable(labels if labels.dtype.names else labels.astype(object), "y")
     if labels.dtype == object and all(isinstance(label, str) for label in labels):
         labels = labels.astype(str)
     elif labels.dtype.kind == "f":
