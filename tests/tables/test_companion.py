@@ -46,7 +46,7 @@ def no_search(monkeypatch):
 
 @pytest.mark.usefixtures("no_search")
 def test_a_companion_is_found_once_and_kept(model, path):
-    kept = model.companion()
+    kept = model.companion(time_budget=None)
     assert len(kept.model.anchor_models_) == 3
     assert model.companion(3) is kept
     assert model.at_this_moment().companion() is kept
@@ -126,7 +126,7 @@ def test_an_interrupted_companion_is_not_kept(model, monkeypatch):
         patch.setattr(_companion.FALLRegressorCV, "fit_within", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fresh.companion(3)
-    found, expected = fresh.companion(3), model.companion()
+    found, expected = (each.companion(3, time_budget=None) for each in (fresh, model))
     assert_array_equal(found.model.anchor_models_, expected.model.anchor_models_)
 
 
