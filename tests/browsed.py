@@ -72,6 +72,22 @@ def of_many_rows():
         return report_data(fitted(), Xq=many, yq=many["price"])
 
 
+def clocks(n=120, seed=0):
+    """Cells such as 13:45, and a target that is high at noon."""
+    rng = np.random.default_rng(seed)
+    minutes, width = rng.integers(0, 1440, n), rng.uniform(size=n)
+    cells = [f"{minute // 60:02}:{minute % 60:02}" for minute in minutes]
+    noon = -np.cos(2 * np.pi * minutes / 1440)
+    return pandas.DataFrame({"clock": cells, "width": width, "y": 10 * noon + width})
+
+
+def of_clocks():
+    """A column of times of day."""
+    model = TableRegressor(FALLRegressor(8, random_state=0), target="identity")
+    model.fit(clocks(), "y")
+    return report_data(model, Xq=clocks(40, seed=1))
+
+
 # What a page shows, by name: each is made once per file of tests, when it is opened.
 REPORTS = {
     "units": lambda: of_targets("standard"),
@@ -80,6 +96,7 @@ REPORTS = {
     "table": of_table,
     "logs": of_logs,
     "many": of_many_rows,
+    "clocks": of_clocks,
 }
 
 

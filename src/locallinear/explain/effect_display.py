@@ -103,7 +103,8 @@ class EffectDisplay:
             Rows whose predictions are followed, better not those that the model was fitted on.
         feature : int or str
             The feature's number or name. Of a column of dates it is their trend, and
-            "time: time of year" or "time: weekday" one of their cycles.
+            "time: time of year" or "time: weekday" one of their cycles. Of a time of day it is the
+            hours.
         target : int or str, default=0
             Which target or class, by number or name.
         kind : {"auto", "mean", "accumulated"}, default="auto"
@@ -117,10 +118,12 @@ class EffectDisplay:
             raise ValueError(f"kind must be one of {list(KINDS)}, but is {kind!r}")
         view = view_of(estimator)
         t = number_of(target, view.target_names, "target")
-        j, cycle = _column_of(view, feature)
+        j = _column_of(view, feature)
         inputs = np.asarray(view.encode(X), dtype=np.float64)
         inputs = inputs[sampled(len(inputs), max_rows)]
-        effect = effect_of_part(view, inputs, j, parts_of(view, inputs, j)[cycle], kind)
+        parts = parts_of(view, inputs, j)
+        part = next((part for part in parts if part.name == feature), parts[0])
+        effect = effect_of_part(view, inputs, j, part, kind)
         return cls(
             grid=effect.grid,
             curves=effect.curves[:, :, t],
@@ -210,13 +213,13 @@ class EffectDisplay:
         ax.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize=9)
 
 
-def _column_of(view: ModelView, feature: int | str) -> tuple[int, int]:
-    """The number of a column, and which part of it a name such as "time: weekday" means."""
+def _column_of(view: ModelView, feature: int | str) -> int:
+    """The number of a column, which may be named by a part of it, such as "time: weekday"."""
     for j, column in enumerate(view.columns):
-        for number, cycle in enumerate(column.cycles if isinstance(column, Cyclic) else ()):
+        for cycle in column.cycles if isinstance(column, Cyclic) else ():
             if feature == f"{column.name}: {cycle}":
-                return j, 1 + number
-    return number_of(feature, view.names, "feature"), 0
+                return j
+    return number_of(feature, view.names, "feature")
 
 
 def _sentences(effect: Effect, feature: str, target: str) -> str:

@@ -96,7 +96,7 @@ class DateColumn:
     @property
     def unit(self) -> str:
         """What the trend counts."""
-        if self.form == TIME_OF_DAY:
+        if not self.has_trend:
             return ""
         return f"years since {str(_minutes(np.array(self.first)))[:10]}"
 
@@ -125,6 +125,11 @@ class DateColumn:
         return replace(
             column, cycles=tuple(cycles), fill=middle - first, first=first, last=last, n_gaps=gaps
         )
+
+    @property
+    def has_trend(self) -> bool:
+        """Whether the first feature counts years; of a time of day it is always 0."""
+        return self.form != TIME_OF_DAY
 
     @property
     def has_gaps(self) -> bool:
@@ -247,12 +252,15 @@ class DateColumn:
         """Where most of a few dates (n, f) are, by their weights (n,), in words.
 
         Such as "November to December, 2011 to 2012, 3:00 to 5:00": their mean would be a day and an
-        hour of other seasons. Dates within a month are told by their days.
+        hour of other seasons. Dates within a month are told by their days. A time of day is told by
+        hours, however many they are.
         """
+        if not self.has_trend:
+            return self._arc(0, features, weights, widest=1.0)
         low, high = _middle(features[:, 0] + self.first, weights)
         days = [str(end)[:10] for end in _minutes(np.array([low, high]))]
         parts = {
-            cycle: self._narrow_arc(i, features, weights) for i, cycle in enumerate(self.cycles)
+            cycle: self._arc(i, features, weights, NARROW) for i, cycle in enumerate(self.cycles)
         }
         months = parts.pop("time of year", "")
         if high - low <= MONTH or (not months and high - low <= 1):
@@ -270,10 +278,10 @@ class DateColumn:
         numbers = {text: k for k, text in enumerate(texts)}
         return texts, np.array([numbers[text] for text in here], dtype=np.intp)
 
-    def _narrow_arc(self, number: int, features: Array, weights: Array) -> str:
-        """Where on a circle nearly all rows (n, f) are, in words; empty where they are spread."""
+    def _arc(self, number: int, features: Array, weights: Array, widest: float) -> str:
+        """Where on a circle nearly all rows (n, f) are, in words; empty if on a wider arc."""
         low, high = _densest_arc(self._turns(number, features), weights, NEARLY_ALL)
-        return "" if high - low > NARROW else _arc_in_words(self.cycles[number], low, high)
+        return "" if high - low > widest else _arc_in_words(self.cycles[number], low, high)
 
     def _turns(self, number: int, features: Array) -> Array:
         """Positions of rows (n, f) on a circle, once around is 1."""

@@ -77,7 +77,7 @@ const showDrivers = () => {
   const slopes = rows.coef.map((_, i) => slopesOf(i, state.target));
   byId("driver-table").replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...ordered.map((j) => {
     const sorted = slopes.map((line) => line[j]).filter((value) => value !== null).sort((a, b) => a - b);
-    const cells = choices[j] ? ["–", "–", "–"] : [0.05, 0.5, 0.95].map((share) => number(quantile(sorted, share)));
+    const cells = !hasSlope[j] ? ["–", "–", "–"] : [0.05, 0.5, 0.95].map((share) => number(quantile(sorted, share)));
     return make("tr", {}, make("th", { scope: "row" }, bdi(features[j]), unitOf(j)), make("td", {}, number(sizes[j])), make("td", {}, percent(sizes[j] / total)), ...cells.map((text) => make("td", {}, text)));
   })));
 };
@@ -112,6 +112,12 @@ const pointsOfTexts = (j, height) => {
 };
 const showEffect = () => {
   const j = state.feature;
+  byId("chart-effect").hidden = !choices[j] && !hasSlope[j];
+  if (byId("chart-effect").hidden) {
+    draw("chart-effect", [], {}, 400);
+    byId("effect-caption").replaceChildren(bdi(features[j]), " is a time of day and has no slope. The picture above shows how predictions change with it.");
+    return;
+  }
   const height = rows.coef.map((c, i) => (choices[j] ? rows.contributions[i][state.target][j] - average(c[state.target], j) : slopesOf(i, state.target)[j]));
   const { names, x } = choices[j] ? pointsOfTexts(j, height) : { names: null, x: rows.values.map((line) => line[j]) };
   const valueTexts = rows.values.map((line) => drawn(cell(line[j])));
