@@ -73,19 +73,21 @@ def of_many_rows():
 
 
 def clocks(n=120, seed=0):
-    """Cells such as 13:45, and a target that is high at noon."""
+    """Cells such as 13:45, and a target that is high at noon and falls with snow."""
     rng = np.random.default_rng(seed)
-    minutes, width = rng.integers(0, 1440, n), rng.uniform(size=n)
+    minutes = rng.integers(0, 1440, n)
     cells = [f"{minute // 60:02}:{minute % 60:02}" for minute in minutes]
     noon = -np.cos(2 * np.pi * minutes / 1440)
-    return pandas.DataFrame({"clock": cells, "width": width, "y": 10 * noon + width})
+    width, snow = noon + rng.uniform(size=n), rng.integers(0, 3, n)
+    y = 10 * noon + width - snow
+    return pandas.DataFrame({"clock": cells, "width": width, "snow": snow, "y": y})
 
 
 def of_clocks():
-    """A column of times of day."""
+    """A column of times of day, and one of which all rows of the page have one value."""
     model = TableRegressor(FALLRegressor(8, random_state=0), target="identity")
     model.fit(clocks(), "y")
-    return report_data(model, Xq=clocks(40, seed=1))
+    return report_data(model, Xq=clocks(40, seed=1).assign(snow=0))
 
 
 # What a page shows, by name: each is made once per file of tests, when it is opened.

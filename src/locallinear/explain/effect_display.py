@@ -34,8 +34,8 @@ class EffectDisplay:
     mean : array (g,)
         The mean of the curves (partial dependence).
     accumulated : array (g,)
-        Accumulated local effects, on the level of the mean prediction: changes from one value to
-        the next are taken in rows that are near the two.
+        Accumulated local effects: changes of the prediction, whose mean over the rows is 0. From
+        one value to the next they are taken in rows that are near the two.
     kind : {"mean", "accumulated"}
         Which of the two `plot` draws.
     dependence : float or None
@@ -147,6 +147,11 @@ class EffectDisplay:
         return self.accumulated if self.kind == "accumulated" else self.mean
 
     @property
+    def _levels(self) -> Array:
+        """Where `plot` draws the rows, (q,): predictions, or how far these are from their mean."""
+        return self.predictions - (self.predictions.mean() if self.kind == "accumulated" else 0.0)
+
+    @property
     def is_text(self) -> bool:
         """Whether the feature is a column of text."""
         return self.grid.dtype.kind == "U"
@@ -178,6 +183,8 @@ class EffectDisplay:
             thin = points if self.is_text else {"linewidth": 0.7}
             ax.plot(x, self.curves[rows][:, order].T, color=PALE, alpha=0.8, zorder=1, **thin)
         style = {"marker": "o", "linestyle": ""} if self.is_text else {"linewidth": 2.6}
+        if len(x) == 1:
+            style["marker"] = "o"
         label = "accumulated local effects" if self.kind == "accumulated" else "mean prediction"
         ax.plot(x, self.summary[order], color=TEAL, zorder=3, label=label, **style)
         if self.slopes is not None:
@@ -189,11 +196,11 @@ class EffectDisplay:
         """Strokes with the rows' slopes, or marks at what their models say of each text."""
         assert self.slopes is not None
         if self.is_text:
-            by_slopes = (self.predictions[:, None] + self.slopes).mean(axis=0)[order]
+            by_slopes = (self._levels[:, None] + self.slopes).mean(axis=0)[order]
             ax.plot(x, by_slopes, "_", color=ORANGE, markersize=14, zorder=4, label="by the slopes")
             return
         half = STROKE / 2 * (np.ptp(self.values) or 1.0)
-        at, level, slope = self.values[rows], self.predictions[rows], self.slopes[rows]
+        at, level, slope = self.values[rows], self._levels[rows], self.slopes[rows]
         ends = [at - half, at + half], [level - half * slope, level + half * slope]
         lines = ax.plot(*ends, color=ORANGE, linewidth=1.6, zorder=2)
         lines[0].set_label("rows and the slopes of their models")
@@ -204,8 +211,8 @@ class EffectDisplay:
             ax.set_xticks(x, [drawn(text, 20) for text in self.grid[order]], **many)
             ax.margins(x=0.08)
         ax.set_xlabel(drawn(self.label or self.feature_name, 60))
-        alike = "" if self.kind == "mean" else ", all else alike"
-        ax.set_ylabel(f"prediction of {drawn(self.target_name, 40)}{alike}")
+        change = "" if self.kind == "mean" else "change in "
+        ax.set_ylabel(f"{change}prediction of {drawn(self.target_name, 40)}")
         ax.set_title(
             f"{drawn(self.target_name, 30)} as {drawn(self.feature_name, 30)} moves", loc="left"
         )

@@ -88,7 +88,7 @@ const showCurve = () => {
   byId("part-field").hidden = parts.length < 2;
   byId("part").replaceChildren(...parts.map((one, i) => make("option", { value: i }, one.part)));
   byId("part").value = Math.min(state.part, parts.length - 1);
-  byId("chart-curve").hidden = !effect;
+  byId("chart-curve").hidden = !effect || effect.grid.length < 2; // one value has no curve
   if (!effect) {
     byId("curve-caption").textContent = `Predictions were followed for the ${new Set(data.effects.map((one) => one.column)).size} features that matter most, and this feature is not one of them.`;
     return;
@@ -99,7 +99,7 @@ const showCurve = () => {
     line: { color: color("soft"), width: 1 }, marker: { color: color("soft"), size: 5 }, text: x.map(() => drawn(rows.names[effect.rows[i]])), hovertemplate: "%{text}: %{y:.4g}<extra></extra>" })) : [];
   traces.push({ type: "scatter", mode, x, y: effect.summary[t], line: { color: color("accent"), width: 4 }, marker: { color: color("accent"), size: 12 }, hovertemplate: "%{y:.4g}<extra></extra>" });
   draw("chart-curve", traces, { xaxis: { ...axisTitle(effect.label), zeroline: false, ...(effect.is_text ? { tickvals: x, ticktext: effect.grid.map((text) => drawn(text, 18)), range: [-0.6, x.length - 0.4] } : {}) },
-    yaxis: { ...axisTitle(`predicted ${classes ? "probability of " : ""}${targets[t]}${effect.kind === "mean" ? "" : ", all else alike"}`), zeroline: false } }, 340);
+    yaxis: { ...axisTitle(`${effect.kind === "mean" ? "" : "change in "}predicted ${classes ? "probability of " : ""}${targets[t]}`), zeroline: effect.kind !== "mean" } }, 340);
   byId("curve-caption").replaceChildren(bdi(effect.sentences[t]));
 };
 // The points of a column of text: its values side by side, by the median of what they add.
