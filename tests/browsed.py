@@ -90,6 +90,36 @@ def of_clocks():
     return report_data(model, Xq=clocks(40, seed=1).assign(snow=0))
 
 
+def flats(n=60, seed=0):
+    """Dates, times, shares and amounts as German files write them, and their values."""
+    rng = np.random.default_rng(seed)
+    days = pandas.to_datetime("2022-01-15") + pandas.to_timedelta(rng.integers(0, 700, n), "D")
+    cents = rng.integers(100_000, 300_000, n)
+    values = pandas.DataFrame(
+        {
+            "signed": days.strftime("%Y-%m-%d"),
+            "call": [f"{hour:02}:{minute:02}" for hour, minute in rng.integers(0, 24, (n, 2))],
+            "discount": rng.integers(1, 9, n),
+            "costs": cents / 100,
+            "garage": rng.choice(["ja", "nein"], n),
+        }
+    )
+    marked = [f"{cost:,.2f}".translate(str.maketrans(",.", ".,")) for cost in values["costs"]]
+    cells = values.assign(
+        signed=days.strftime("%d.%m.%Y"),
+        discount=[f"{share} %" for share in values["discount"]],
+        costs=[f"{text} EUR" for text in marked],
+    )
+    return cells, values
+
+
+def of_flats():
+    """Cells that are written otherwise than the page writes them."""
+    cells, values = flats()
+    model = TableRegressor(FALLRegressor(5, random_state=0), target="identity")
+    return report_data(model.fit(cells, values["costs"] * 2), Xq=flats(seed=1)[0])
+
+
 # What a page shows, by name: each is made once per file of tests, when it is opened.
 REPORTS = {
     "units": lambda: of_targets("standard"),
@@ -99,6 +129,7 @@ REPORTS = {
     "logs": of_logs,
     "many": of_many_rows,
     "clocks": of_clocks,
+    "flats": of_flats,
 }
 
 
