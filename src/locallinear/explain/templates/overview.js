@@ -9,16 +9,13 @@ const roundNumbers = (low, high) => {
 // How good
 const showFit = () => {
   if (!byId("chart-fit")) return;
-  const { true: truth, predicted } = data.scores;
+  const { true: truth, predicted, confusion: matrix } = data.scores;
   if (classes) {
-    const matrix = targets.map(() => targets.map(() => 0));
-    const classNumber = ([label]) => targets.findIndex((name) => (typeof label === "number" ? Number(name) === label : name === label));
-    truth.forEach((label, i) => { matrix[classNumber(label)][classNumber(predicted[i])] += 1; });
     const share = matrix.map((line) => line.map((count) => count / Math.max(sum(line), 1)));
     // Numbered behind an invisible character: two long names may shorten to the same text.
     const names = targets.map((name, i) => drawn(name, 16) + "\u200b".repeat(i));
     draw("chart-fit", [{ type: "heatmap", z: share, x: names, y: names, zmin: 0, zmax: 1, showscale: false,
-      colorscale: [[0, color("panel")], [1, color("near")]], ...(targets.length <= 12 ? { text: matrix, texttemplate: "%{text}" } : {}),
+      colorscale: [[0, color("panel")], [1, color("near")]], ...(targets.length <= 12 ? { text: matrix.map((line) => line.map((count) => number(count))), texttemplate: "%{text}" } : {}),
       hovertemplate: "true %{y}<br>predicted %{x}: %{z:.0%}<extra></extra>" }],
     { xaxis: { ...axisTitle("predicted"), type: "category" }, yaxis: { ...axisTitle("true"), type: "category", autorange: "reversed" } }, 320);
     return;
