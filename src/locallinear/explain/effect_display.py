@@ -182,9 +182,11 @@ class EffectDisplay:
             points = {"marker": ".", "markersize": 3, "linestyle": ""}
             thin = points if self.is_text else {"linewidth": 0.7}
             ax.plot(x, self.curves[rows][:, order].T, color=PALE, alpha=0.8, zorder=1, **thin)
-        style = {"marker": "o", "linestyle": ""} if self.is_text else {"linewidth": 2.6}
-        if len(x) == 1:
-            style["marker"] = "o"
+        style: dict[str, Any] = (
+            {"marker": "o", "linestyle": ""}
+            if self.is_text or len(x) == 1  # a line through one value would not be seen
+            else {"linewidth": 2.6}
+        )
         label = "accumulated local effects" if self.kind == "accumulated" else "mean prediction"
         ax.plot(x, self.summary[order], color=TEAL, zorder=3, label=label, **style)
         if self.slopes is not None:
