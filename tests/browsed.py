@@ -72,6 +72,54 @@ def of_many_rows():
         return report_data(fitted(), Xq=many, yq=many["price"])
 
 
+def clocks(n=120, seed=0):
+    """Cells such as 13:45, and a target that is high at noon and falls with snow."""
+    rng = np.random.default_rng(seed)
+    minutes = rng.integers(0, 1440, n)
+    cells = [f"{minute // 60:02}:{minute % 60:02}" for minute in minutes]
+    noon = -np.cos(2 * np.pi * minutes / 1440)
+    width, snow = noon + rng.uniform(size=n), rng.integers(0, 3, n)
+    y = 10 * noon + width - snow
+    return pandas.DataFrame({"clock": cells, "width": width, "snow": snow, "y": y})
+
+
+def of_clocks():
+    """A column of times of day, and one of which all rows of the page have one value."""
+    model = TableRegressor(FALLRegressor(8, random_state=0), target="identity")
+    model.fit(clocks(), "y")
+    return report_data(model, Xq=clocks(40, seed=1).assign(snow=0))
+
+
+def flats(n=60, seed=0):
+    """Dates, times, shares and amounts as German files write them, and their values."""
+    rng = np.random.default_rng(seed)
+    days = pandas.to_datetime("2022-01-15") + pandas.to_timedelta(rng.integers(0, 700, n), "D")
+    cents = rng.integers(100_000, 300_000, n)
+    values = pandas.DataFrame(
+        {
+            "signed": days.strftime("%Y-%m-%d"),
+            "call": [f"{hour:02}:{minute:02}" for hour, minute in rng.integers(0, 24, (n, 2))],
+            "discount": rng.integers(1, 9, n),
+            "costs": cents / 100,
+            "garage": rng.choice(["ja", "nein"], n),
+        }
+    )
+    marked = [f"{cost:,.2f}".translate(str.maketrans(",.", ".,")) for cost in values["costs"]]
+    cells = values.assign(
+        signed=days.strftime("%d.%m.%Y"),
+        discount=[f"{share} %" for share in values["discount"]],
+        costs=[f"{text} EUR" for text in marked],
+    )
+    return cells, values
+
+
+def of_flats():
+    """Cells that are written otherwise than the page writes them."""
+    cells, values = flats()
+    model = TableRegressor(FALLRegressor(5, random_state=0), target="identity")
+    return report_data(model.fit(cells, values["costs"] * 2), Xq=flats(seed=1)[0])
+
+
 # What a page shows, by name: each is made once per file of tests, when it is opened.
 REPORTS = {
     "units": lambda: of_targets("standard"),
@@ -80,6 +128,8 @@ REPORTS = {
     "table": of_table,
     "logs": of_logs,
     "many": of_many_rows,
+    "clocks": of_clocks,
+    "flats": of_flats,
 }
 
 

@@ -152,6 +152,14 @@ def test_predictions_can_be_written_beside_the_data(folder, tmp_path):
     assert whole == [str(number) for number in given["id"]]  # 251, not 251.0
 
 
+def test_a_column_of_earlier_predictions_is_refused_beside_new_ones(folder, tmp_path):
+    out = tmp_path / "predicted.csv"
+    call("predict", folder / "price.model", folder / "new.csv", "--with-data", "--out", out)
+    sentence = refused("predict", folder / "price.model", out, "--with-data")
+    assert "has a column 'predicted price' already" in sentence
+    assert "predicted price" in call("predict", folder / "price.model", out).stdout
+
+
 def test_parquet_is_read_and_written(folder, tmp_path):
     pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     houses(seed=1).to_parquet(tmp_path / "new.parquet")

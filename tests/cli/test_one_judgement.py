@@ -126,8 +126,10 @@ def test_the_terminal_and_the_page_say_alike_what_folds_do_not_show(tmp_path):
         call("explain", model, data, "--out", page, "--jobs", 1)
         sentence = data_in(page)["scores"]["later"]
         sentences.append(sentence)
-        assert ("Rows have a time" in said) == days
-        assert ("Rows have a time" in page.read_text("utf-8")) == days
+        assert ("Each row has a time" in said) == days
+        assert ("Each row has a time" in page.read_text("utf-8")) == days
         assert sentence is None or sentence in " ".join(said.split())
     assert sentences[0] is None
-    assert sentences[1].startswith("Rows have a time (sold), and these errors are for rows between")
+    assert sentences[1].startswith(
+        "Each row has a time, in the column 'sold', and these errors are"
+    )

@@ -216,4 +216,4 @@ def test_a_target_without_a_log_hides_no_other_target(log_model, tmp_path):
     last = call("explain", log_model, tmp_path / "rows.csv", "--row", 61)
     assert "1 of 1 row has a target without a log" in last.stderr
     page = call("explain", log_model, tmp_path / "rows.csv", "--out", "-", "--jobs", 1)
-    assert "60 of 62 rows are the model's own samples" in " ".join(page.stdout.split())
+    assert "60 of 62 rows are samples that the model was fitted on" in " ".join(page.stdout.split())

@@ -132,7 +132,7 @@ def test_accumulated_effects_and_the_mean_agree_for_independent_features():
     X = np.random.default_rng(0).uniform(size=(2000, 2))
     effect = known_effect(lambda X: X[:, 0] ** 2 * X[:, 1], X, 0)
     assert effect.kind == "mean"
-    assert_allclose(effect.accumulated, effect.mean, atol=0.03)
+    assert_allclose(effect.accumulated[:, 0], centred(effect.mean[:, 0]), atol=0.03)
     assert_allclose(centred(effect.mean[:, 0]), centred(effect.grid**2 / 2), atol=0.03)
 
 
@@ -152,15 +152,19 @@ def test_slopes_are_those_of_the_explanation_in_units(make_problem):
 # --- Limits --------------------------------------------------------------------------------------
 
 
-def test_a_constant_feature_has_one_value_and_the_mean_prediction(make_problem):
+def test_a_constant_feature_has_one_value_the_mean_prediction_and_no_change(make_problem):
     X, y, Q = make_problem()
     X[:, 1] = Q[:, 1] = 3.0
     model = FALLRegressor(random_state=0).fit(X, y)
     shown = EffectDisplay.from_estimator(model, Q, 1).plot()
     assert shown.grid.tolist() == [3.0]
     assert shown.dependence == 0
-    assert_allclose(shown.accumulated, model.predict(Q).mean())
-    assert_allclose(shown.mean, shown.accumulated)
+    assert_allclose(shown.mean, model.predict(Q).mean())
+    assert_allclose(shown.accumulated, 0)
+    (summary,) = [line for line in shown.ax_.lines if line.get_label() == "mean prediction"]
+    assert summary.get_marker() == "o"  # a line through one value would not be seen
+    assert f"followed for {len(Q)} rows, which all have the same x1: there" in shown.sentence
+    assert "explain" not in shown.sentence
 
 
 def test_one_row_has_one_curve(make_problem):
@@ -191,11 +195,11 @@ def test_rows_and_values_are_bounded():
 
 
 @given(st.integers(0, 10_000))
-def test_the_level_of_accumulated_effects_is_that_of_the_mean_prediction(seed):
+def test_accumulated_effects_are_changes_whose_mean_over_the_rows_is_zero(seed):
     X = np.random.default_rng(seed).normal(size=(30, 2))
     effect = known_effect(lambda X: 5 + X[:, 0] * X[:, 1], X, 0)
     at_rows = np.interp(X[:, 0], effect.grid, effect.accumulated[:, 0])
-    assert at_rows.mean() == pytest.approx(effect.predictions.mean())
+    assert at_rows.mean() == pytest.approx(0, abs=1e-12)
 
 
 def test_dependence_is_found_whatever_its_form():
@@ -312,7 +316,7 @@ def test_effects_on_classes_are_probabilities_that_sum_to_one(make_problem):
     model = FALLClassifier(random_state=0).fit(X, np.digitize(y, [-1, 1]))
     shown = [EffectDisplay.from_estimator(model, Q, 0, target=t) for t in range(3)]
     assert_allclose(sum(one.curves for one in shown), 1)
-    assert_allclose(sum(one.accumulated for one in shown), 1)
+    assert_allclose(sum(one.accumulated for one in shown), 0, atol=1e-12)
     assert shown[0].slopes is None
     assert "the probability of 1" in shown[1].plot().sentence
 
@@ -353,6 +357,16 @@ def test_the_summary_is_drawn_on_the_given_axes_as_the_user_chose(kind, feature)
     label = "mean prediction" if shown.kind == "mean" else "accumulated local effects"
     (line,) = [line for line in ax.lines if line.get_label() == label]
     assert_allclose(np.sort(line.get_ydata()), np.sort(getattr(shown, shown.kind)))
+    assert ax.get_ylabel().startswith("prediction" if shown.kind == "mean" else "change in pred")
+
+
+def test_strokes_of_slopes_are_drawn_around_zero_where_changes_are():
+    shown = EffectDisplay.from_estimator(
+        fitted(), houses(seed=1), "size (m²)", kind="accumulated"
+    ).plot(max_curves=60)
+    color = next(line.get_color() for line in shown.ax_.lines if "slopes" in line.get_label())
+    strokes = [line.get_ydata().mean() for line in shown.ax_.lines if line.get_color() == color]
+    assert_allclose(np.sort(strokes), np.sort(centred(shown.predictions)))
 
 
 def test_the_sentence_says_which_summary_it_is_and_why():
@@ -372,13 +386,15 @@ def test_the_sentence_says_which_summary_it_is_and_why():
 def test_of_too_few_rows_nothing_is_said_of_what_other_columns_explain(make_problem):
     X, y, Q = make_problem()
     model = FALLRegressor(random_state=0).fit(X, y)
-    for n, few in ((1, "One row is"), (5, "5 rows are")):
+    for n, said in (
+        (1, "Predictions were followed for one row only: there is no other value to compare with."),
+        (5, "5 rows are too few to know whether such rows can occur."),
+    ):
         for kind in ("mean", "accumulated"):
             shown = EffectDisplay.from_estimator(model, Q[:n], 0, kind=kind)
             assert shown.dependence is None
-            assert f"{few} too few to know whether such rows can occur." in shown.sentence
+            assert said in shown.sentence
             assert "explain" not in shown.sentence
-            assert "all 1 rows" not in shown.sentence
 
 
 def test_the_section_is_json_with_what_the_display_draws():

@@ -156,8 +156,12 @@ def test_the_page_says_which_rows_are_samples_and_which_are_new(make_problem, tm
     mixed, targets = np.vstack([X[:4], Q[:3]]), np.concatenate([y[:4], np.zeros(3)])
     write_report(tmp_path / "page.html", report_data(model, X, y, Xq=mixed, yq=targets))
     text = " ".join((tmp_path / "page.html").read_text("utf-8").split())
-    assert "4 of 7 rows are the model's own samples" in text
+    assert "By their values and targets, 4 of 7 rows are samples that the model was fitted" in text
     assert "Each training row is predicted and explained without itself" in text
+    one = report_data(model, X, y, Xq=mixed[3:], yq=targets[3:])
+    write_report(tmp_path / "page.html", one)
+    text = " ".join((tmp_path / "page.html").read_text("utf-8").split())
+    assert "By their values and targets, 1 of 4 rows is a sample that the model was fitted" in text
 
 
 def test_rows_that_are_equal_by_chance_are_no_samples():

@@ -10,7 +10,7 @@ import pytest
 
 from houses import fitted, houses
 from locallinear import FALLClassifier, FALLRegressor
-from locallinear.explain import data_of_explanation, report_data, write_report
+from locallinear.explain import data_of_explanation, report_data, sections, write_report
 from locallinear.explain.text import REVERSING
 from locallinear.runtime import files as _files
 from locallinear.search.companion import companion_of
@@ -301,6 +301,19 @@ def test_rows_add_up_with_a_feature_that_is_constant_in_the_samples(make_problem
     X[:, 1] = 7.0
     model = FALLRegressor(n_anchors=6, scaling=scaling, random_state=0).fit(X, y)
     assert_rows_add_up(report_data(model, X, y, Xq=Q)["rows"], model.predict(Q)[:, None])
+
+
+def test_the_confusion_of_classes_counts_all_rows_as_the_score_does(make_problem, monkeypatch):
+    monkeypatch.setattr(sections, "MOST_DRAWN", 10)
+    X, y, _ = make_problem()
+    labels = np.where(y > 1, "high", "low")
+    scores = report_data(FALLClassifier(n_anchors=6, random_state=0).fit(X, labels))["scores"]
+    counts = np.array(scores["confusion"])
+    assert counts.sum() == scores["n_scored"] == len(X)
+    assert counts.sum(axis=1).tolist() == [(labels == c).sum() for c in ("high", "low")]
+    shares = np.diag(counts) / counts.sum(axis=1)
+    assert shares.mean() == pytest.approx(scores["models"][0]["balanced accuracy"]["value"])
+    assert not scores["is_drawn"]
 
 
 def test_what_rounding_leaves_of_zeros_is_zero():

@@ -426,3 +426,26 @@ def test_it_prints_dark_on_white_without_its_controls(opened):
     assert not page.locator("#next").is_visible()
     assert not page.locator("#sliders").is_visible()
     assert page.pdf()[:4] == b"%PDF"
+
+
+def test_a_feature_with_one_value_has_a_sentence_and_no_empty_picture(opened):
+    page, data = opened("clocks")
+    page.select_option("#feature", str(data["features"].index("snow")))
+    assert page.locator("#chart-curve").is_hidden()
+    said = page.locator("#curve-caption").inner_text()
+    assert "40 rows, which all have the same snow: there is no other value" in said
+    page.select_option("#feature", str(data["features"].index("width")))
+    assert page.locator("#chart-curve").is_visible()
+
+
+def test_accumulated_effects_are_drawn_as_changes(opened):
+    page, data = opened("clocks")
+    effects = [effect for effect in data["effects"] if len(effect["grid"]) > 1]
+    assert {effect["kind"] for effect in effects} == {"mean", "accumulated"}
+    for effect in effects:
+        page.select_option("#feature", str(effect["column"]))
+        title = page.locator("#chart-curve .ytitle").text_content().strip("\u2068\u2069")
+        start = "predicted" if effect["kind"] == "mean" else "change in predicted"
+        assert title.startswith(start)
+        is_change = "This is a change and no prediction" in effect["sentences"][0]
+        assert is_change == (effect["kind"] == "accumulated")

@@ -268,10 +268,15 @@ def predict(
     fitted = load_model(model)
     table = read_for(fitted, data, options)
     result = predictions(fitted, table, interval)
+    taken = [name for name in table.columns if name in result.columns]
+    if with_data and taken:
+        raise BadInput(
+            f"{table.name} has a column {taken[0]!r} already, which is the name of a column of the "
+            "predictions. Rename it, or leave --with-data out."
+        )
     notes = [already_seen(fitted, table), None if interval is None else unlike_anything(result)]
     if with_data:
-        kept = table.frame[[name for name in table.columns if name not in result.columns]]
-        result = kept.convert_dtypes().join(result)  # 251 was read as 251.0
+        result = table.frame.convert_dtypes().join(result)  # 251 was read as 251.0
     write_table(result, out)
     for note in filter(None, notes):
         echo(note, err=True)

@@ -144,8 +144,9 @@ def _own_rows(is_own: NDArray[np.bool_]) -> str:
     """A sentence on the rows that the model was fitted on."""
     if is_own.all():
         return "The model was fitted on these rows: each is predicted and explained without itself."
+    each = "this one" if is_own.sum() == 1 else "each of these"
     return (
-        f"The model was fitted on {is_own.sum():,} of {plural(len(is_own), 'row')}: each of these "
+        f"The model was fitted on {is_own.sum():,} of {plural(len(is_own), 'row')}: {each} "
         "is predicted and explained without itself, the others as new rows."
     )
 

@@ -35,8 +35,8 @@ class EffectDisplay:
     mean : array (g,)
         The mean of the curves (partial dependence).
     accumulated : array (g,)
-        Accumulated local effects, on the level of the mean prediction: changes from one value to
-        the next are taken in rows that are near the two.
+        Accumulated local effects: changes of the prediction, whose mean over the rows is 0. From
+        one value to the next they are taken in rows that are near the two.
     kind : {"mean", "accumulated"}
         Which of the two `plot` draws.
     dependence : float or None
@@ -104,7 +104,8 @@ class EffectDisplay:
             Rows whose predictions are followed, better not those that the model was fitted on.
         feature : int or str
             The feature's number or name. Of a column of dates it is their trend, and
-            "time: time of year" or "time: weekday" one of their cycles.
+            "time: time of year" or "time: weekday" one of their cycles. Of a time of day it is the
+            hours.
         target : int or str, default=0
             Which target or class, by number or name.
         kind : {"auto", "mean", "accumulated"}, default="auto"
@@ -117,10 +118,12 @@ class EffectDisplay:
         check_name(kind, KINDS, "kind")
         view = view_of(estimator)
         t = number_of(target, view.target_names, "target")
-        j, cycle = _column_of(view, feature)
+        j = _column_of(view, feature)
         inputs = np.asarray(view.encode(X), dtype=np.float64)
         inputs = inputs[sampled(len(inputs), max_rows)]
-        effect = effect_of_part(view, inputs, j, parts_of(view, inputs, j)[cycle], kind)
+        parts = parts_of(view, inputs, j)
+        part = next((part for part in parts if part.name == feature), parts[0])
+        effect = effect_of_part(view, inputs, j, part, kind)
         return cls(
             grid=effect.grid,
             curves=effect.curves[:, :, t],
@@ -142,6 +145,11 @@ class EffectDisplay:
     def summary(self) -> Array:
         """The summary that `plot` draws, (g,)."""
         return self.accumulated if self.kind == "accumulated" else self.mean
+
+    @property
+    def _levels(self) -> Array:
+        """Where `plot` draws the rows, (q,): predictions, or how far these are from their mean."""
+        return self.predictions - (self.predictions.mean() if self.kind == "accumulated" else 0.0)
 
     @property
     def is_text(self) -> bool:
@@ -174,7 +182,11 @@ class EffectDisplay:
             points = {"marker": ".", "markersize": 3, "linestyle": ""}
             thin = points if self.is_text else {"linewidth": 0.7}
             ax.plot(x, self.curves[rows][:, order].T, color=PALE, alpha=0.8, zorder=1, **thin)
-        style = {"marker": "o", "linestyle": ""} if self.is_text else {"linewidth": 2.6}
+        style: dict[str, Any] = (
+            {"marker": "o", "linestyle": ""}
+            if self.is_text or len(x) == 1  # a line through one value would not be seen
+            else {"linewidth": 2.6}
+        )
         label = "accumulated local effects" if self.kind == "accumulated" else "mean prediction"
         ax.plot(x, self.summary[order], color=TEAL, zorder=3, label=label, **style)
         if self.slopes is not None:
@@ -186,11 +198,11 @@ class EffectDisplay:
         """Strokes with the rows' slopes, or marks at what their models say of each text."""
         assert self.slopes is not None
         if self.is_text:
-            by_slopes = (self.predictions[:, None] + self.slopes).mean(axis=0)[order]
+            by_slopes = (self._levels[:, None] + self.slopes).mean(axis=0)[order]
             ax.plot(x, by_slopes, "_", color=ORANGE, markersize=14, zorder=4, label="by the slopes")
             return
         half = STROKE / 2 * (np.ptp(self.values) or 1.0)
-        at, level, slope = self.values[rows], self.predictions[rows], self.slopes[rows]
+        at, level, slope = self.values[rows], self._levels[rows], self.slopes[rows]
         ends = [at - half, at + half], [level - half * slope, level + half * slope]
         lines = ax.plot(*ends, color=ORANGE, linewidth=1.6, zorder=2)
         lines[0].set_label("rows and the slopes of their models")
@@ -201,8 +213,8 @@ class EffectDisplay:
             ax.set_xticks(x, [drawn(text, 20) for text in self.grid[order]], **many)
             ax.margins(x=0.08)
         ax.set_xlabel(drawn(self.label or self.feature_name, 60))
-        alike = "" if self.kind == "mean" else ", all else alike"
-        ax.set_ylabel(f"prediction of {drawn(self.target_name, 40)}{alike}")
+        change = "" if self.kind == "mean" else "change in "
+        ax.set_ylabel(f"{change}prediction of {drawn(self.target_name, 40)}")
         ax.set_title(
             f"{drawn(self.target_name, 30)} as {drawn(self.feature_name, 30)} moves", loc="left"
         )
@@ -210,13 +222,13 @@ class EffectDisplay:
         ax.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize=9)
 
 
-def _column_of(view: ModelView, feature: int | str) -> tuple[int, int]:
-    """The number of a column, and which part of it a name such as "time: weekday" means."""
+def _column_of(view: ModelView, feature: int | str) -> int:
+    """The number of a column, which may be named by a part of it, such as "time: weekday"."""
     for j, column in enumerate(view.columns):
-        for number, cycle in enumerate(column.cycles if isinstance(column, Cyclic) else ()):
+        for cycle in column.cycles if isinstance(column, Cyclic) else ():
             if feature == f"{column.name}: {cycle}":
-                return j, 1 + number
-    return number_of(feature, view.names, "feature"), 0
+                return j
+    return number_of(feature, view.names, "feature")
 
 
 def _sentences(effect: Effect, feature: str, target: str) -> str:

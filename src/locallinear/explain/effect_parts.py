@@ -54,7 +54,10 @@ class Part:
 
 
 def parts_of(view: ModelView, inputs: Array, j: int) -> list[Part]:
-    """The parts of a column that rows (q, d) can move: of a date its trend first, then cycles."""
+    """The parts of a column that rows (q, d) can move: of a date its trend first, then cycles.
+
+    A time of day has one part, its hours.
+    """
     column, features = view.columns[j], np.arange(inputs.shape[1])[view.features_of(j)]
     every = np.arange(len(inputs))
     if view.choices(j) is not None:
@@ -68,10 +71,12 @@ def parts_of(view: ModelView, inputs: Array, j: int) -> list[Part]:
         return [Part(column.name, label, features, every, grid, position, values, settings)]
     known = np.flatnonzero(inputs[:, features[-1]] < 0.5) if column.has_gaps else every
     known = known if len(known) else every
-    grid, position, values = _of_numbers(inputs[known, features[0]])
-    trend = f"{column.name}: trend" if column.cycles else column.name
-    label = view.label(j)
-    parts = [Part(trend, label, features[:1], known, grid, position, values, grid[:, None])]
+    parts = []
+    if column.has_trend:
+        grid, position, values = _of_numbers(inputs[known, features[0]])
+        name = f"{column.name}: trend" if column.cycles else column.name
+        first = features[:1]
+        parts = [Part(name, view.label(j), first, known, grid, position, values, grid[:, None])]
     for number, cycle in enumerate(column.cycles):
         own = features[1 + 2 * number : 3 + 2 * number]
         texts, position = column.places(number, inputs[known][:, features])
@@ -79,7 +84,7 @@ def parts_of(view: ModelView, inputs: Array, j: int) -> list[Part]:
             [inputs[known[position == k]][:, own].sum(axis=0) for k in range(len(texts))]
         )
         circle = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-300)
-        grid, name = np.array(texts), f"{column.name}: {cycle}"
+        grid, name = np.array(texts), f"{column.name}: {cycle}" if parts else column.name
         parts.append(Part(name, name, own, known, grid, position, grid[position], circle, True))
     return parts
 

@@ -4,7 +4,8 @@ Two summaries are made from one table of predictions, that of each row with each
 column. The *mean* is over all rows (partial dependence); each row's own predictions are its ICE
 curve. Where the column depends on others, many of these rows cannot exist, such as a hot night in
 winter. *Accumulated* local effects (Apley and Zhu, 2020) then say more: from one value to the next
-they take only the rows that are near, and add up the changes.
+they take only the rows that are near, and add up the changes. What comes out is a change around 0
+and no prediction: each value has other rows, which differ in the other columns too.
 
 Axis letters: q rows, d features, m targets or classes, g values of the column.
 """
@@ -56,7 +57,7 @@ class Effect:
     curves : array (q, g, m)
         The rows with each value of the grid: the ICE curves.
     accumulated : array (g, m)
-        Accumulated local effects, on the level of the mean prediction.
+        Accumulated local effects: changes, whose mean over the rows is 0.
     slopes : array (q, m), (q, g, m) or None
         What the linear model of each row says: its slope, or what another text would add to its
         prediction. None for classes, whose linear models are of scores and not of probabilities.
@@ -142,7 +143,7 @@ def effect_of_part(
         part=part,
         predictions=predictions,
         curves=curves,
-        accumulated=added + (predictions - at_rows).mean(axis=0),
+        accumulated=added - at_rows.mean(axis=0),
         slopes=None
         if view.is_classifier
         else _slopes(view, explained or view.explain_inputs(inputs), inputs, j, part),
@@ -238,10 +239,13 @@ def sentence(effect: Effect, feature: str, target: str) -> str:
     """What the summary is, and what the other columns mean for it."""
     thick = "The large points are" if effect.is_text else "The thick line is"
     thin = "small point" if effect.is_text else "thin line"
-    n, depends = len(effect.curves), effect.dependence is not None and effect.dependence > DEPENDENT
+    n = len(effect.curves)
+    if len(effect.grid) == 1:
+        rows = "one row only" if n == 1 else f"{n:,} rows, which all have the same {feature}"
+        return f"Predictions were followed for {rows}: there is no other value to compare with."
+    depends = effect.dependence is not None and effect.dependence > DEPENDENT
     if effect.dependence is None:
-        few = "One row is" if n == 1 else f"{n} rows are"
-        known = f"{few} too few to know whether such rows can occur."
+        known = f"{n} rows are too few to know whether such rows can occur."
     else:
         share = f"{effect.dependence:.0%}".replace("%", " %")
         known = f"The other columns explain {share} of the variance of {feature}, so "
@@ -251,16 +255,14 @@ def sentence(effect: Effect, feature: str, target: str) -> str:
             rest = "include rows that do not occur" if depends else "say nearly the same"
             known += f"the mean over all rows would {rest}."
     if effect.kind == "mean":
-        every = "the row" if n == 1 else f"all {n:,} rows"
-        same = "another" if n == 1 else "the same"
         return (
-            f"{thick} the mean prediction of {target} if {every} had {same} {feature}; each {thin} "
-            f"is one row. {known}"
+            f"{thick} the mean prediction of {target} if all {n:,} rows had the same {feature}; "
+            f"each {thin} is one row. {known}"
         )
     return (
         f"{thick} the sum of the changes in predictions of {target} from one value of {feature} to "
         "the next, each change in the rows that are near these values (accumulated local "
-        f"effects). {known}"
+        f"effects). This is a change and no prediction: 0 is the mean of the rows. {known}"
     )
 
 

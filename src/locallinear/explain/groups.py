@@ -78,7 +78,7 @@ def groups_section(
     order = np.argsort(-importance, kind="stable").tolist()
     found: list[tuple[float, dict[str, Any]]] = []
     for j in order[:MOST_FEATURES]:
-        if importance[j] <= LEAST_IMPORTANCE * importance.max() or view.choices(j) is not None:
+        if importance[j] <= LEAST_IMPORTANCE * importance.max() or not view.has_slope(j):
             continue
         # How an effect changes with the feature itself is a curve and no group.
         others = [k for k in order[:MOST_COLUMNS] if k != j]

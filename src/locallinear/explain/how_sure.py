@@ -74,9 +74,9 @@ def how_sure(view: ModelView, why: Explanation, coverage: float = COVERAGE) -> R
 
 
 def slope_errors(view: ModelView, why: Explanation) -> Array:
-    """Standard deviations of slopes, (q, c, m); NaN for columns of text, which have none."""
-    is_number = np.array([not column.texts for column in view.columns])
-    return np.where(is_number[:, None], why.slopes_std, np.nan)
+    """Standard deviations of slopes, (q, c, m); NaN for columns that have none."""
+    has_slope = np.array([view.has_slope(j) for j in range(len(view.columns))])
+    return np.where(has_slope[:, None], why.slopes_std, np.nan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,10 +140,14 @@ class Cyclic(Protocol):
     of one of the `cycles` that rows (n, f) are in, in their order, and the number of each row's.
     `on_circle` returns the cycle that a feature belongs to, and in words where in it most rows
     of those rows (n, f) that are `inside` (n,) are, by the weights (n,) of all: no words where they
-    are in no one place, and None for a feature of no cycle.
+    are in no one place, and None for a feature of no cycle. A time of day has no trend: its first
+    feature is always 0.
     """
 
     cycles: Sequence[str]
+
+    @property
+    def has_trend(self) -> bool: ...
 
     def in_common(self, features: Array, weights: Array, /) -> str: ...
 

@@ -219,8 +219,8 @@ def later_sentence(columns: Sequence[Column]) -> str | None:
     if date is None:
         return None
     return (
-        f"Rows have a time ({date}), and these errors are for rows between the others. For rows "
-        "after the last one, errors may be much larger, and intervals too narrow."
+        f"Each row has a time, in the column {date!r}, and these errors are for rows between the "
+        "others. For rows after the last one, errors may be much larger, and intervals too narrow."
     )
 
 

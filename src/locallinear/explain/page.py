@@ -14,7 +14,7 @@ from .packing import deflated
 from .text import count, factor, number, plural, shorten, signed, unreversed
 
 # The page runs them in this order, in one scope.
-SCRIPTS = ("drawing", "all_rows", "row_model", "overview", "row", "find", "controls")
+SCRIPTS = ("drawing", "all_rows", "row_model", "overview", "row", "conditions", "find", "controls")
 
 
 def write_report(path: str | Path | IO[bytes], data: dict[str, Any]) -> None:

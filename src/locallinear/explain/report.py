@@ -90,9 +90,9 @@ def report_data(
     >>> model = FALLRegressor(n_anchors=10, random_state=0).fit(X[:200], y[:200])
     >>> data = report_data(model, X[:200], y[:200], Xq=X[200:210])
     >>> list(data)
-    ['title', 'kind', 'model', 'features', 'labels', 'per', 'choices', 'targets', 'units',
-     'space', 'scores', 'coverage', 'drivers', 'effects', 'regimes', 'regime_model', 'rows',
-     'all_rows', 'sure', 'samples']
+    ['title', 'kind', 'model', 'features', 'labels', 'per', 'choices', 'kinds', 'decimals',
+     'has_slope', 'targets', 'units', 'space', 'scores', 'coverage', 'drivers', 'effects',
+     'regimes', 'regime_model', 'rows', 'all_rows', 'sure', 'samples']
     """
     view = view_of(model)
     X, y = _samples(view, X, y)
@@ -279,6 +279,9 @@ def _model_and_columns(
         "labels": [view.label(j) for j in columns],
         "per": [per(column.unit) for column in view.columns],
         "choices": [view.choices(j) for j in columns],
+        "kinds": [column.kind for column in view.columns],
+        "decimals": [getattr(column, "decimal", "") for column in view.columns],
+        "has_slope": [view.has_slope(j) for j in columns],
         "targets": targets,
         "units": None if view.table is None else view.table.units,
         "space": sections.space_section(view),

@@ -73,7 +73,7 @@ def _slope(shown: ContributionDisplay, j: int | None) -> str:
     if shown.slopes is None or shown.slopes_std is None:
         return times
     error = DEVIATIONS * shown.slopes_std[j]
-    if error != error:  # a column of text
+    if error != error:  # a column without a slope
         return times
     unit = shown.units[j] if shown.units else ""
     words = f" {per(unit)}" if unit else ""

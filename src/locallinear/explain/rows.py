@@ -95,9 +95,9 @@ def _coefficients(view: ModelView, coef: Array) -> list[list[list[Any]]]:
 
 
 def _slopes(view: ModelView, why: Explanation) -> list[list[list[Any]]]:
-    """Slopes in units, by row, target and column; None for columns of text."""
-    is_number = np.array([not column.texts for column in view.columns])
-    slopes = np.where(is_number[:, None], why.slopes, np.nan)
+    """Slopes in units, by row, target and column; None for columns that have none."""
+    has_slope = np.array([view.has_slope(j) for j in range(len(view.columns))])
+    slopes = np.where(has_slope[:, None], why.slopes, np.nan)
     return rounded(slopes.swapaxes(1, 2), SAMPLE_DIGITS)
 
 

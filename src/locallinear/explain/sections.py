@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.metrics import confusion_matrix
 
 from .equations import Term, short_parts
 from .interface import Explanation
@@ -135,10 +136,22 @@ def scores_section(view: ModelView, X: Array, y: NDArray, n_jobs: int | None) ->
         "against_ridge": _against_ridge(found, scores, classify, weights),
         "n_folds": found.n_folds,
         "n_scored": whole(view.samples.weights[found.rows].sum()),
-        "is_drawn": len(drawn) < len(found.rows),
-        "true": target_lists(found.y[drawn]),
-        "predicted": target_lists(found.models[0].predicted[drawn]),
+        "confusion": _confusion(view, found, weights) if classify else None,
+        "is_drawn": not classify and len(drawn) < len(found.rows),
+        "true": None if classify else target_lists(found.y[drawn]),
+        "predicted": None if classify else target_lists(found.models[0].predicted[drawn]),
     }
+
+
+def _confusion(
+    view: ModelView, found: _Judgement, weights: Array | None
+) -> list[list[int | float]]:
+    """How many rows of each class, a line per class, this model predicts to be of each class."""
+    assert view.classes is not None
+    counts = confusion_matrix(
+        found.y, found.models[0].predicted, labels=view.classes, sample_weight=weights
+    )
+    return [[whole(count) for count in line] for line in counts.tolist()]
 
 
 def _against_ridge(

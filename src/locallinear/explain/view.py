@@ -17,7 +17,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..runtime.extras import extra
-from .interface import Column, Estimator, Explanation, FeatureSpace, TableModelLike
+from .interface import Column, Cyclic, Estimator, Explanation, FeatureSpace, TableModelLike
 from .text import number
 
 Array = NDArray[np.float64]
@@ -314,6 +314,11 @@ class ModelView:
         """A column's name, with what its number counts where its cells do not say it."""
         column = self.columns[j]
         return f"{column.name} ({column.unit})" if column.unit else column.name
+
+    def has_slope(self, j: int) -> bool:
+        """Whether a column has a slope: texts have none, nor has a time of day."""
+        column = self.columns[j]
+        return not column.texts and (not isinstance(column, Cyclic) or column.has_trend)
 
     # --- Columns of text -------------------------------------------------------------------------
 

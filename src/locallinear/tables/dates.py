@@ -96,14 +96,9 @@ class DateColumn:
     texts: tuple[str | None, ...] = ()
 
     @property
-    def is_clock(self) -> bool:
-        """Whether the column is a time of day, without a trend: its times are all of one day."""
-        return self.first == self.last and bool(self.cycles)
-
-    @property
     def unit(self) -> str:
         """What the trend counts."""
-        if self.is_clock:
+        if not self.has_trend:
             return ""
         return f"years since {str(_minutes(np.array(self.first)))[:10]}"
 
@@ -135,6 +130,11 @@ class DateColumn:
         return replace(
             column, cycles=tuple(cycles), fill=middle - first, first=first, last=last, n_gaps=gaps
         )
+
+    @property
+    def has_trend(self) -> bool:
+        """Whether the first feature counts years; of times of one day, or of no day, it is 0."""
+        return self.first != self.last or not self.cycles
 
     @property
     def has_gaps(self) -> bool:
@@ -205,7 +205,7 @@ class DateColumn:
         seconds = self._read_seconds(table)
         gaps = np.isnan(seconds)
         features = [np.where(gaps, self.fill, 1970 - self.first + seconds / YEAR)]
-        if self.is_clock:
+        if not self.has_trend:
             features = [np.zeros(len(seconds))]
         for cycle in self.cycles:
             length, begun = CYCLES[cycle]
@@ -220,14 +220,14 @@ class DateColumn:
         times = self._read_times(table)
         known = times.dropna()
         form = "%Y-%m-%d %H:%M" if (known.dt.normalize() != known).any() else "%Y-%m-%d"
-        form = "%H:%M" if self.is_clock else form
+        form = "%H:%M" if not self.has_trend else form
         texts = times.dt.strftime(form).astype(object)
         return texts.where(times.notna(), None).to_numpy(dtype=object)
 
     def cells_of(self, features: Array) -> list[str | None]:
         """What a reader would see in rows with these features (n, f)."""
         gaps = features[:, -1] > 0.5 if self.has_gaps else np.zeros(len(features), dtype=bool)
-        if self.is_clock:
+        if not self.has_trend:
             turns = np.arctan2(features[:, 2], features[:, 1]) / (2 * np.pi) % 1.0
             minutes, form = EPOCH + np.round(turns * 1440).astype("timedelta64[m]"), "%H:%M"
         else:
@@ -262,12 +262,12 @@ class DateColumn:
         Such as "November to December, 2011 to 2012, 3:00 to 5:00": their mean would be a day and an
         hour of other seasons. Dates within a month are told by their days.
         """
-        if self.is_clock:
-            return self._narrow_arc(0, features, weights) or "different times of day"
+        if not self.has_trend:
+            return self._arc(0, features, weights, MOST_OF_CIRCLE) or "different times of day"
         low, high = _middle(features[:, 0] + self.first, weights)
         days = [str(end)[:10] for end in _minutes(np.array([low, high]))]
         parts = {
-            cycle: self._narrow_arc(i, features, weights) for i, cycle in enumerate(self.cycles)
+            cycle: self._arc(i, features, weights, NARROW) for i, cycle in enumerate(self.cycles)
         }
         months = parts.pop("time of year", "")
         if high - low <= MONTH or (not months and high - low <= 1):
@@ -285,10 +285,10 @@ class DateColumn:
         numbers = {text: k for k, text in enumerate(texts)}
         return texts, np.array([numbers[text] for text in here], dtype=np.intp)
 
-    def _narrow_arc(self, number: int, features: Array, weights: Array) -> str:
-        """Where on a circle nearly all rows (n, f) are, in words; empty where they are spread."""
+    def _arc(self, number: int, features: Array, weights: Array, widest: float) -> str:
+        """Where on a circle nearly all rows (n, f) are, in words; empty if on a wider arc."""
         low, high = _densest_arc(self._turns(number, features), weights, NEARLY_ALL)
-        return "" if high - low > NARROW else _arc_in_words(self.cycles[number], low, high)
+        return "" if high - low > widest else _arc_in_words(self.cycles[number], low, high)
 
     def _turns(self, number: int, features: Array) -> Array:
         """Positions of rows (n, f) on a circle, once around is 1."""
@@ -298,7 +298,7 @@ class DateColumn:
     def became(self) -> str:
         """What the column became, in words."""
         gaps = "; a last feature for gaps" if self.has_gaps else ""
-        if self.is_clock:
+        if not self.has_trend:
             one_day = "" if self.form == TIME_OF_DAY else ", as all its times are of one day"
             return f"a circle for the time of day{one_day}{gaps}"
         circles = f", and circles for {' and '.join(self.cycles)}" if self.cycles else ""
@@ -313,7 +313,7 @@ class DateColumn:
         seconds = self._read_seconds(table)
         years, notes = 1970 + seconds / YEAR, []
         outside = np.flatnonzero((years < self.first) | (years > self.last))
-        if len(outside) and not self.is_clock:
+        if len(outside) and self.has_trend:
             notes.append(
                 f"Column {self.name!r} has times outside those of the training data in "
                 f"{len(outside)} of {len(years)} rows, such as {self.shown(table)[outside[0]]} in "

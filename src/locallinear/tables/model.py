@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..explain.view import view_of
 from ..models.explanation import LocalExplanation
 from ..search.companion import Companion
+from .dates import DateColumn
 from .encoding import Column, Encoding, by_column
 from .scale import LogScale, in_units, to_logs
 from .table import Table, as_table
@@ -185,7 +186,11 @@ class EncodedModel:
     @property
     def _sloped(self) -> list[int]:
         """The columns that have a slope: numbers, and dates, whose slope is that of the trend."""
-        return [i for i, column in enumerate(self.columns) if column.kind in ("number", "date")]
+        return [
+            i
+            for i, column in enumerate(self.columns)
+            if column.kind == "number" or (isinstance(column, DateColumn) and column.has_trend)
+        ]
 
     def combinations(self, raw: LocalExplanation, *, of_slopes: bool = False) -> Array:
         """The coefficients of columns as combinations (q, c, d) of those of the estimator.

@@ -32,10 +32,10 @@ def check_stored_column(column: Any) -> None:
         require(column.cells != MEASURES or len(column.units) == 1, "it has no valid unit")
     elif isinstance(column, DateColumn):
         require(is_zone(column.zone), "it has an unknown time zone")
-        known = (TIME_OF_DAY,) if column.is_clock else CYCLES
+        known = CYCLES if column.has_trend else (TIME_OF_DAY,)
         require(set(column.cycles) <= set(known), "it has an unknown cycle")
         require(len(set(column.cycles)) == len(column.cycles), "it has a cycle twice")
-        require(column.is_clock or column.form != TIME_OF_DAY, "it has no cycle")
+        require(not column.has_trend or column.form != TIME_OF_DAY, "it has no cycle")
     elif isinstance(column, OrderedColumn):
         require(0 <= column.fill < max(1, len(column.levels)), "it has no valid level")
     elif isinstance(column, TextColumn):

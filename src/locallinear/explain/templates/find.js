@@ -1,36 +1,16 @@
 // Rows are found by name, by any value, or by conditions such as "hour > 7, weekday = Sunday".
 const LISTED = 200; // options of the list: more would be slow, and nobody reads them
 let matches = [];
-const predictedColumn = () => columnOf((i) => all.prediction(i)[state.target]);
-const trueColumn = () => columnOf((i) => all.true(i)?.[classes ? 0 : state.target] ?? null);
-const columnNamed = (name) => {
-  const wanted = name.trim().toLowerCase(), j = features.findIndex((feature) => feature.toLowerCase() === wanted);
-  if (j >= 0) return all.columns[j];
-  return wanted === "predicted" ? predictedColumn() : wanted === "true" ? trueColumn() : null;
-};
-const equals = (value, wanted) => (value === null ? wanted === "missing"
-  : typeof value === "string" ? value.toLowerCase() === wanted
-  : wanted !== "" && (value === Number(wanted) || number(value) === wanted.replace("-", "−")));
-const COMPARE = {
-  "=": equals,
-  "<": (value, wanted) => typeof value === "number" && value < Number(wanted),
-  ">": (value, wanted) => typeof value === "number" && value > Number(wanted),
-  "<=": (value, wanted) => typeof value === "number" && value <= Number(wanted),
-  ">=": (value, wanted) => typeof value === "number" && value >= Number(wanted),
-};
-// A condition on a column, or null. A name may hold such signs itself, so each of them is tried.
-const conditionOf = (text) => {
-  for (const sign of text.matchAll(/<=|>=|[<>=]/g)) {
-    const column = columnNamed(text.slice(0, sign.index)), wanted = text.slice(sign.index + sign[0].length).trim().toLowerCase();
-    if (column) return column.where((value) => COMPARE[sign[0]](value, wanted));
-  }
-  return null;
-};
+let problem = ""; // with a condition that cannot be read
 const testOf = (text) => {
-  const conditions = text.split(/,(?=[^,]*[<>=])/).map(conditionOf);
-  if (conditions.every(Boolean)) return (i) => conditions.every((holds) => holds(i));
-  const wanted = text.toLowerCase();
-  const holds = all.columns.map((column) => column.where((value) => (typeof value === "string" ? value.toLowerCase().includes(wanted) : equals(value, wanted))));
+  const asked = text.split(/,(?=[^,]*[<>=])/).map(conditionOf);
+  if (asked.every((one) => one.holds)) return (i) => asked.every((one) => one.holds(i));
+  problem = asked.find((one) => one.problem)?.problem ?? "";
+  // A text or a number that any cell may have.
+  const wanted = text.toLowerCase(), day = dateIn(text) ?? wanted, numbers = numbersIn(withoutUnit(text, "")), shown = wanted.replace("-", "−");
+  const holds = all.columns.map((column) => column.where((value) => (value === null ? wanted === "missing"
+    : typeof value === "string" ? value.toLowerCase().includes(wanted) || value.startsWith(day)
+    : numbers.includes(value) || number(value) === shown)));
   return (i) => all.name(i).toLowerCase().includes(wanted) || holds.some((of) => of(i));
 };
 const listRows = () => {
@@ -42,9 +22,12 @@ const listRows = () => {
   byId("matches").textContent = (wanted ? `${count} match${matches.length === 1 ? "" : "es"}` : `${count} row${matches.length === 1 ? "" : "s"}`) + (listed.length < matches.length ? `, ${LISTED} of them listed` : "");
 };
 const showPicker = () => {
+  problem = "";
   const wanted = byId("search").value.trim(), test = wanted ? testOf(wanted) : () => true;
   matches = [];
   for (let i = 0; i < all.n; i += 1) if (test(i)) matches.push(i);
+  byId("search-problem").hidden = matches.length > 0;
+  byId("search-problem").textContent = matches.length ? "" : `${problem || "No row matches."} The row below is still ${all.name(state.at)}.`;
   const name = (i) => all.name(i).toLowerCase();
   const exact = wanted ? matches.find((i) => name(i) === wanted.toLowerCase() || name(i) === `row ${wanted}`) : undefined;
   if (wanted && matches.length && (exact !== undefined || !matches.includes(state.at))) selectRow(exact ?? matches[0]);

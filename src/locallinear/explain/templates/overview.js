@@ -9,16 +9,13 @@ const roundNumbers = (low, high) => {
 // How good
 const showFit = () => {
   if (!byId("chart-fit")) return;
-  const { true: truth, predicted } = data.scores;
+  const { true: truth, predicted, confusion: matrix } = data.scores;
   if (classes) {
-    const matrix = targets.map(() => targets.map(() => 0));
-    const classNumber = ([label]) => targets.findIndex((name) => (typeof label === "number" ? Number(name) === label : name === label));
-    truth.forEach((label, i) => { matrix[classNumber(label)][classNumber(predicted[i])] += 1; });
     const share = matrix.map((line) => line.map((count) => count / Math.max(sum(line), 1)));
     // Numbered behind an invisible character: two long names may shorten to the same text.
     const names = targets.map((name, i) => drawn(name, 16) + "\u200b".repeat(i));
     draw("chart-fit", [{ type: "heatmap", z: share, x: names, y: names, zmin: 0, zmax: 1, showscale: false,
-      colorscale: [[0, color("panel")], [1, color("near")]], ...(targets.length <= 12 ? { text: matrix, texttemplate: "%{text}" } : {}),
+      colorscale: [[0, color("panel")], [1, color("near")]], ...(targets.length <= 12 ? { text: matrix.map((line) => line.map((count) => number(count))), texttemplate: "%{text}" } : {}),
       hovertemplate: "true %{y}<br>predicted %{x}: %{z:.0%}<extra></extra>" }],
     { xaxis: { ...axisTitle("predicted"), type: "category" }, yaxis: { ...axisTitle("true"), type: "category", autorange: "reversed" } }, 320);
     return;
@@ -77,7 +74,7 @@ const showDrivers = () => {
   const slopes = rows.coef.map((_, i) => slopesOf(i, state.target));
   byId("driver-table").replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...ordered.map((j) => {
     const sorted = slopes.map((line) => line[j]).filter((value) => value !== null).sort((a, b) => a - b);
-    const cells = choices[j] ? ["–", "–", "–"] : [0.05, 0.5, 0.95].map((share) => number(quantile(sorted, share)));
+    const cells = !hasSlope[j] ? ["–", "–", "–"] : [0.05, 0.5, 0.95].map((share) => number(quantile(sorted, share)));
     return make("tr", {}, make("th", { scope: "row" }, bdi(features[j]), unitOf(j)), make("td", {}, number(sizes[j])), make("td", {}, percent(sizes[j] / total)), ...cells.map((text) => make("td", {}, text)));
   })));
 };
@@ -88,7 +85,7 @@ const showCurve = () => {
   byId("part-field").hidden = parts.length < 2;
   byId("part").replaceChildren(...parts.map((one, i) => make("option", { value: i }, one.part)));
   byId("part").value = Math.min(state.part, parts.length - 1);
-  byId("chart-curve").hidden = !effect;
+  byId("chart-curve").hidden = !effect || effect.grid.length < 2; // one value has no curve
   if (!effect) {
     byId("curve-caption").textContent = `Predictions were followed for the ${new Set(data.effects.map((one) => one.column)).size} features that matter most, and this feature is not one of them.`;
     return;
@@ -99,7 +96,7 @@ const showCurve = () => {
     line: { color: color("soft"), width: 1 }, marker: { color: color("soft"), size: 5 }, text: x.map(() => drawn(rows.names[effect.rows[i]])), hovertemplate: "%{text}: %{y:.4g}<extra></extra>" })) : [];
   traces.push({ type: "scatter", mode, x, y: effect.summary[t], line: { color: color("accent"), width: 4 }, marker: { color: color("accent"), size: 12 }, hovertemplate: "%{y:.4g}<extra></extra>" });
   draw("chart-curve", traces, { xaxis: { ...axisTitle(effect.label), zeroline: false, ...(effect.is_text ? { tickvals: x, ticktext: effect.grid.map((text) => drawn(text, 18)), range: [-0.6, x.length - 0.4] } : {}) },
-    yaxis: { ...axisTitle(`predicted ${classes ? "probability of " : ""}${targets[t]}${effect.kind === "mean" ? "" : ", all else alike"}`), zeroline: false } }, 340);
+    yaxis: { ...axisTitle(`${effect.kind === "mean" ? "" : "change in "}predicted ${classes ? "probability of " : ""}${targets[t]}`), zeroline: effect.kind !== "mean" } }, 340);
   byId("curve-caption").replaceChildren(bdi(effect.sentences[t]));
 };
 // The points of a column of text: its values side by side, by the median of what they add.
@@ -112,6 +109,12 @@ const pointsOfTexts = (j, height) => {
 };
 const showEffect = () => {
   const j = state.feature;
+  byId("chart-effect").hidden = !choices[j] && !hasSlope[j];
+  if (byId("chart-effect").hidden) {
+    draw("chart-effect", [], {}, 400);
+    byId("effect-caption").replaceChildren(bdi(features[j]), " is a time of day and has no slope. The picture above shows how predictions change with it.");
+    return;
+  }
   const height = rows.coef.map((c, i) => (choices[j] ? rows.contributions[i][state.target][j] - average(c[state.target], j) : slopesOf(i, state.target)[j]));
   const { names, x } = choices[j] ? pointsOfTexts(j, height) : { names: null, x: rows.values.map((line) => line[j]) };
   const valueTexts = rows.values.map((line) => drawn(cell(line[j])));

@@ -112,7 +112,7 @@ const showParts = () => {
   if (units) heads.push("times");
   const times = (part) => (units ? [part === null ? "" : factor(part)] : []);
   const perUnit = (j) => (units ? [typeof slopes[j] === "number" ? factor(slopes[j]) : ""] : []);
-  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(isShort() ? [] : layered() ? [rows.neighbor_texts[state.row][j], slope(j), ...perUnit(j)] : [choices[j] ? "" : coef()[j]]), parts[j], ...times(parts[j])];
+  const ofFeature = (j) => [cell(rows.values[state.row][j]), ...(isShort() ? [] : layered() ? [rows.neighbor_texts[state.row][j], slope(j), ...perUnit(j)] : [hasSlope[j] ? coef()[j] : ""]), parts[j], ...times(parts[j])];
   byId("parts-table").replaceChildren(
     make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
     make("tbody", {}, line(layered() ? "Rows in general" : "(intercept)", [...blank, start, ...times(null)]),
@@ -194,7 +194,7 @@ const chooser = (j) => {
 const showSliders = () => {
   state.whatIf = [...positions(state.row)];
   // A date has no control: its trend alone cannot move without its seasons.
-  const canMove = (j) => choices[j] || typeof rows.values[state.row][j] !== "string";
+  const canMove = (j) => choices[j] || hasSlope[j] && typeof rows.values[state.row][j] !== "string";
   const ordered = order(features.map((_, j) => usual(coef(), j))).filter(canMove), shown = state.all.sliders ? ordered : ordered.slice(0, FEW);
   byId("sliders").replaceChildren(...shown.map((j) => (choices[j] ? chooser(j) : slider(j))));
   showWhatIf();

@@ -12,8 +12,9 @@ const usual = (coefs, j) => {
   const middle = average(coefs, j);
   return Math.sqrt(sum(coefs[j].map((adds, k) => space.center[j][k] * (adds - middle) ** 2)));
 };
-// The slopes of a row in units; a column of text has none.
-const slopesOf = (row, target) => (rows.slopes ? rows.slopes[row][target] : rows.coef[row][target].map((value, j) => (choices[j] ? null : value)));
+// The slopes of a row in units; a column of text has none, nor has a time of day.
+const hasSlope = data.has_slope;
+const slopesOf = (row, target) => (rows.slopes ?? rows.coef)[row][target].map((value, j) => (hasSlope[j] ? value : null));
 // What its slopes are per, where that is a unit of time that its cells do not name.
 const unitOf = (j) => make("span", { class: "hint" }, data.per[j] === "per unit" ? "" : ` ${data.per[j]}`);
 // How far the row's target may be from its prediction, and its slopes from the true ones.
