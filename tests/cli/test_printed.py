@@ -94,9 +94,9 @@ def test_types_may_say_how_cells_are_written():
     options = {
         "categorical": [],
         "ignore": [],
-        "types": ["a=b=date: %d/%m/%Y", "mood=ordered: <1<=1"],
+        "types": ["a=b=date: %d/%m/%Y", "mood=ordered: low<=1"],
     }
-    assert read_types(options) == {"a=b": "date: %d/%m/%Y", "mood": "ordered: <1<=1"}
+    assert read_types(options) == {"a=b": "date: %d/%m/%Y", "mood": "ordered: low<=1"}
     with pytest.raises(BadInput, match="a colon is used as in 'number: ,'"):
         read_types(options | {"types": ["size=number: ;"]})
 
