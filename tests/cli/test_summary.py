@@ -83,7 +83,7 @@ def test_the_equations_have_their_own_error_below_what_few_regimes_cost():
     found = replace(companion_of(model.estimator_), own_score=(0.75, 0.125))
     error = model.estimator_.training_samples()[1].std() / 2
     assert any(
-        f": error {error:.3g}, R² 0.750 ± 0.125; stronger penalties cost that much." in line
+        f" below, with stronger penalties: error {error:.3g}, R² 0.750 ± 0.125." in line
         for line in simplicity_lines(model, found)
     )
 

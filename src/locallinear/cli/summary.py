@@ -182,8 +182,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
     own = ", ".join(
         f"{head} {cell}" for head, cell in zip(heads, cells(*companion.own_score), strict=True)
     )
-    if companion.own_score[0] not in curve["score"]:
-        own += "; stronger penalties cost that much"
+    stronger = "" if companion.own_score[0] in curve["score"] else ", with stronger penalties"
     of = "" if model.table_model.units is None else f", for the {view.target_names[0]}"
     many = len(np.unique(companion.model.labels_[view.counted])) > 1
     notes = (
@@ -197,7 +196,7 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         "",
         *columns_of(["regimes", *heads], _without_repeats(rows)),
         "",
-        f"  * the equation{'s' if many else ''} below: {own}.",
+        f"  * the equation{'s' if many else ''} below{stronger}: {own}.",
         "  fit --regimes N chooses another number.",
         "",
         *wrap(notes, 92),
