@@ -150,20 +150,28 @@ def companion_of(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    search.fit_within(Budget(time_budget and SEARCHED * time_budget), *samples, **known)
-    curve = _price(search)
-    if (curve["tried"] < 1).any():
-        quick = LINEAR if n_regimes in (None, 1) else CLUSTERS | {"n_anchors": [n_regimes]}
-        other = clone(search).set_params(grid=quick).fit_within(Budget(None), *samples, **known)
-        if other.best_score_ >= _least(search, n_regimes):
-            search = other
-        curve = _with_better(curve, _price(other))
+    time_left = Budget(time_budget and SEARCHED * time_budget)
+    search, curve = _search_in_time(search, n_regimes, time_left, *samples, **known)
     best, taken = search.best_estimator_, search.best_index_
     if n_regimes is not None:
         best, taken = _with_anchors(search, n_regimes, *samples, **known)
     own = _score_at(search, taken)
     best.take_names(accurate)
     return Companion(best, _explained(estimator, best, X, y, weights, budget), curve, own)
+
+
+def _search_in_time(
+    search: Any, n_regimes: int | None, budget: Budget, *samples: Any, **known: Any
+) -> tuple[Any, dict[str, NDArray]]:
+    """The fitted search, or a quick one that is as good where time ran out, and their price."""
+    search.fit_within(budget, *samples, **known)
+    curve = _price(search)
+    if (curve["tried"] == 1).all():
+        return search, curve
+    quick = LINEAR if n_regimes in (None, 1) else CLUSTERS | {"n_anchors": [n_regimes]}
+    other = clone(search).set_params(grid=quick).fit_within(Budget(None), *samples, **known)
+    better = other if other.best_score_ >= _least(search, n_regimes) else search
+    return better, _with_better(curve, _price(other))
 
 
 def _is_readable(model: FALL) -> bool:
