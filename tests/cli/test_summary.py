@@ -88,6 +88,17 @@ def test_the_equations_have_their_own_error_below_what_few_regimes_cost():
     )
 
 
+def test_equations_that_fit_worse_than_the_folds_promise_say_so():
+    model = table_model(two_laws(), n_anchors=40, scaling="quantile", random_state=0)
+    found = companion_of(model.estimator_)
+    assert "less luckily" not in " ".join(simplicity_lines(model, found))
+    X, Y = found.model.training_samples()
+    error = np.sqrt(np.mean((found.model.predict_checked(X) - Y) ** 2))
+    lucky = replace(found, own_score=(1 - (0.8 * error / Y.std()) ** 2, 0.001))
+    lines = " ".join(" ".join(simplicity_lines(model, lucky)).split())
+    assert f"the equations below have an error of {error:.3g}, more than in these folds" in lines
+
+
 def test_numbers_of_regimes_that_there_was_no_time_to_try_have_no_price():
     model = table_model(two_laws(), n_anchors=40, scaling="quantile", random_state=0)
     found = companion_of(model.estimator_, 2)

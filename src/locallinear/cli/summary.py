@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # A number of regimes is judged where time was enough for this share of its models.
 ENOUGH_TRIED = 0.5
+# An error so many times the one that was expected is said.
+CLEARLY = 1.1
 UNFINISHED = "Time ran out before all models of few regimes were tried: better ones may exist"
 MORE_TIME = "A longer --time-budget tries more."
 NO_REASONS = "the equations are no reasons for its predictions"
@@ -127,6 +129,13 @@ def columns_of(heads: list[str], rows: list[list[str]]) -> list[str]:
     return lines
 
 
+def typical_deviation(view: ModelView) -> float:
+    """The root mean square of what a regressor's predictions miss in its own samples."""
+    X, targets, weights = view.samples
+    missed = view.estimator.predict(view.named_inputs(X)).reshape(targets.shape) - targets
+    return float(np.sqrt(np.average(missed**2, axis=0, weights=weights)[0]))
+
+
 def _in_words(names: list[str], draws: Array, order: NDArray[np.intp], classify: bool) -> str:
     """FALL against the best of the others, with the interval over resamples of the rows."""
     fall = names.index("FALL")
@@ -191,6 +200,14 @@ def simplicity_lines(model: TableRegressor | TableClassifier, companion: Compani
         + ", so that it is a little too good beside the errors above."
         + (f" {UNFINISHED}. {MORE_TIME}" if companion.is_unfinished else "")
     )
+    if targets.shape[1] == 1 and not view.is_classifier:
+        expected = np.sqrt(max(0.0, 1 - companion.own_score[0])) * deviations(targets, weights)[0]
+        here = typical_deviation(view)
+        if here > CLEARLY * expected:
+            notes += (
+                f" In all rows, the equations below have an error of {number(here)}, more than in "
+                "these folds: their anchors were drawn less luckily."
+            )
     return [
         f"What few regimes cost, in cross-validation{of} (± is the standard error of the folds):",
         "",
