@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 
 from commands import refused_fit
+from locallinear import FALLRegressor, TableRegressor
 from locallinear.tables.cells import EXCEL_ERRORS, durations
 from locallinear.tables.encoding import Encoding, fit_encoding
 from locallinear.tables.read import read_table
@@ -261,3 +263,20 @@ def test_quarters_in_text_are_dates(form):
 @pytest.mark.parametrize("cells", [["Q1", "Q2"], ["1/2", "3/4"], ["abc-01", "abc-02"], ["Q1000"]])
 def test_what_is_like_months_and_quarters_is_none(cells):
     assert understood(([*cells, "x"] * N)[:N])[1]["kind"] == "category"
+
+
+def test_quarters_of_pandas_are_read_as_their_file_is(tmp_path):
+    rng = np.random.default_rng(0)
+    months = pd.date_range("2015-01-01", periods=120, freq="MS")[rng.integers(0, 120, 200)]
+    quarters = pd.Series(pd.PeriodIndex(months, freq="Q"))
+    frame = pd.DataFrame({"z": rng.normal(size=200), "c": quarters})
+    frame["y"] = frame["z"] + np.sin(months.month / 2)
+    frame.loc[3, "c"] = pd.NaT
+    frame.to_csv(tmp_path / "quarters.csv", index=False)
+    file = pd.read_csv(tmp_path / "quarters.csv", float_precision="round_trip")
+    few = FALLRegressor(9, random_state=0)
+    model, of_file = (TableRegressor(few).fit(data, "y") for data in (frame, file))
+    assert_frame_equal(model.encoding_, of_file.encoding_)
+    expected = of_file.predict(file)
+    for rows in (frame, file, frame.astype({"c": object})):
+        assert_array_equal(model.predict(rows), expected)

@@ -174,11 +174,21 @@ def as_table(data: Any, missing: Collection[str] = (), name: str = FRAME) -> Tab
     frame = _as_frame(data)
     names = [str(column) for column in frame.columns]
     check_names(name, names)
-    frame = frame.set_axis(names, axis=1).reset_index(drop=True)
+    frame = _with_quarters(frame.set_axis(names, axis=1).reset_index(drop=True))
     if missing:
         no_value = {cell.strip() for cell in missing}
         frame = frame.apply(lambda column: _without_cells(column, no_value))
     return Table(frame, name, missing=tuple(missing))
+
+
+def _with_quarters(frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    """The frame with quarters as texts such as 2018Q1, which its file would have."""
+    quarters = {
+        name: column.map(str, na_action="ignore").astype(object)
+        for name, column in frame.items()
+        if str(column.dtype).startswith("period[Q")
+    }
+    return frame.assign(**quarters) if quarters else frame
 
 
 def _without_cells(column: "pandas.Series", no_value: set[str]) -> "pandas.Series":
