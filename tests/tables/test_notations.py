@@ -271,9 +271,10 @@ def test_quarters_of_pandas_are_read_as_their_file_is(tmp_path):
     quarters = pd.Series(pd.PeriodIndex(months, freq="Q"))
     frame = pd.DataFrame({"z": rng.normal(size=200), "c": quarters})
     frame["y"] = frame["z"] + np.sin(months.month / 2)
+    frame[["y", "z"]] = frame[["y", "z"]].round(3)  # so that pandas reads the same numbers
     frame.loc[3, "c"] = pd.NaT
     frame.to_csv(tmp_path / "quarters.csv", index=False)
-    file = pd.read_csv(tmp_path / "quarters.csv", float_precision="round_trip")
+    file = pd.read_csv(tmp_path / "quarters.csv")
     few = FALLRegressor(9, random_state=0)
     model, of_file = (TableRegressor(few).fit(data, "y") for data in (frame, file))
     assert_frame_equal(model.encoding_, of_file.encoding_)
